@@ -1,0 +1,18 @@
+/*
+ * What people see is escaped: C0, DEL and C1 control bytes, bidirectional and
+ * zero-width code points, invalid UTF-8, as <U+202E> or <9B>.
+ */
+#ifndef COMMON_ESCAPE_H
+#define COMMON_ESCAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Appends the escaped form of in[0..len) to a malloc'ed, NUL-terminated
+ * string that is returned (caller frees), NULL: ENOMEM. keep: bytes of this
+ * string ("\n\t") go through as they are. */
+char	*escape_text(const char *in, size_t len, const char *keep);
+/* True if escape_text would change something. */
+bool	 escape_needed(const char *in, size_t len, const char *keep);
+
+#endif

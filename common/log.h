@@ -1,0 +1,19 @@
+/*
+ * One line to stderr: "sbxd: level: text", everything from elsewhere made
+ * visible (control bytes as \ooo). Levels are syslog's; debug only by -v.
+ */
+#ifndef COMMON_LOG_H
+#define COMMON_LOG_H
+
+#define LOG_FMT(a, b)	__attribute__((format(printf, a, b)))
+
+void	log_init(const char *name, int verbose);
+void	log_warn(const char *, ...) LOG_FMT(1, 2);	/* adds strerror */
+void	log_warnx(const char *, ...) LOG_FMT(1, 2);
+void	log_info(const char *, ...) LOG_FMT(1, 2);
+void	log_debug(const char *, ...) LOG_FMT(1, 2);
+/* For start-up, own invariants, a broken message from the broker. */
+void	fatal(const char *, ...) LOG_FMT(1, 2) __attribute__((noreturn));
+void	fatalx(const char *, ...) LOG_FMT(1, 2) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,531 @@
+/*
+ * Every message of the suite, once: its number and name, who may send it to
+ * whom, whether a descriptor comes with it, its largest body, and its fields.
+ * The enum, the structs, the packer's and the reader's tables, the permission
+ * check, the round-trip test and the fuzz seeds all come from this list.
+ *
+ * A new message is a row in PROTO_MESSAGES, a PROTO_FIELDS_<NAME> list, the
+ * sender's call and one handler with its line in the receiver's table.
+ */
+#ifndef COMMON_PROTO_H
+#define COMMON_PROTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "limits.h"
+
+#define PROTO_VERSION	1
+#define PROTO_MINOR	0
+
+/* Roles are bits: a row's sender and receiver are sets of them. */
+enum role {
+	ROLE_CLIENT	= 1 << 0,
+	ROLE_SBXD	= 1 << 1,
+	ROLE_SPAWN	= 1 << 2,
+	ROLE_NETD	= 1 << 3,
+	ROLE_MOUNTD	= 1 << 4,
+	ROLE_LANDD	= 1 << 5,
+	ROLE_LAND	= 1 << 6,
+	ROLE_WORKER	= 1 << 7,
+	ROLE_INIT	= 1 << 8,
+	ROLE_CONF	= 1 << 9,
+};
+#define ROLE_HELPERS	(ROLE_SPAWN | ROLE_NETD | ROLE_MOUNTD | ROLE_LANDD)
+#define ROLE_ANY	0x3ff
+
+/* Values of decoded fields. All memory belongs to the message's zone. */
+struct blob {
+	const uint8_t	*p;
+	size_t		 len;
+};
+struct strv {		/* v[n] is NULL, so v is an argv as it stands */
+	size_t		  n;
+	const char	**v;
+};
+struct u64v {
+	size_t		 n;
+	uint64_t	*v;
+};
+
+/*
+ * A field is F(type, name, need, max). Types, with their form on the wire:
+ *   U64 I64 BOOL   integers and a boolean
+ *   STR            str, valid UTF-8, no NUL, at most max bytes
+ *   PATH           bin, no NUL, 1 to max bytes (max is below PATH_MAX)
+ *   BIN            bin, at most max bytes
+ *   STRV           array of bin without NUL, at most max elements
+ *   U64V           array of integers, at most max elements
+ * need is REQ or OPT; an absent optional field decodes as 0, false or NULL.
+ */
+#define PROTO_FIELDS_NONE(F)
+
+#define PROTO_FIELDS_HELLO(F)						\
+	F(U64,  protocol, REQ, 0)					\
+	F(U64,  minor, REQ, 0)						\
+	F(STR,  build, REQ, 64)						\
+	F(STR,  role, REQ, 16)
+
+#define PROTO_FIELDS_ERROR(F)						\
+	F(STR,  code, REQ, 64)		/* stable dotted word */	\
+	F(STR,  message, REQ, LIMIT_MESSAGE)				\
+	F(STR,  at, OPT, LIMIT_MESSAGE)					\
+	F(STR,  hint, OPT, LIMIT_MESSAGE)
+
+/* A request above one frame: its body in numbered pieces. */
+#define PROTO_FIELDS_PART(F)						\
+	F(U64,  type, REQ, 0)						\
+	F(U64,  n, REQ, 0)						\
+	F(BOOL, last, REQ, 0)						\
+	F(BIN,  data, REQ, LIMIT_CHUNK)
+
+/* What a helper is told once, while sbxd is still root. */
+#define PROTO_FIELDS_SUITE(F)						\
+	F(PATH, state, REQ, LIMIT_PATH)					\
+	F(PATH, libexec, REQ, LIMIT_PATH)				\
+	F(PATH, cgroup, OPT, LIMIT_PATH)  /* the folder F, absent: none */ \
+	F(U64V, uids, REQ, 16)		/* by enum suite_uid */		\
+	F(PATH, conf, OPT, LIMIT_PATH)
+
+#define PROTO_FIELDS_SID(F)						\
+	F(STR,  session, REQ, LIMIT_SID)
+
+/* client -> sbxd */
+#define PROTO_FIELDS_NEW(F)						\
+	F(STRV, argv, REQ, LIMIT_ARGC)					\
+	F(STRV, env, REQ, LIMIT_ARGC)					\
+	F(PATH, cwd, REQ, LIMIT_PATH)					\
+	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(PATH, home, REQ, LIMIT_PATH)					\
+	F(STR,  user, REQ, 64)						\
+	F(STR,  name, OPT, LIMIT_NAME)					\
+	F(STRV, hide, OPT, LIMIT_PATHS)					\
+	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(STR,  network, REQ, 8)	/* "host" or "none" */		\
+	F(BOOL, tty, REQ, 0)						\
+	F(U64,  rows, OPT, 0)						\
+	F(U64,  cols, OPT, 0)						\
+	F(BOOL, attach, REQ, 0)	/* the connection becomes the terminal */ \
+	F(BOOL, as, OPT, 0)		/* run as uid, gid, groups: root's */ \
+	F(U64,  uid, OPT, 0)						\
+	F(U64,  gid, OPT, 0)						\
+	F(U64V, groups, OPT, LIMIT_GROUPS)
+
+#define PROTO_FIELDS_REMOVE(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(BOOL, discard, REQ, 0)
+
+#define PROTO_FIELDS_PATCH(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(BIN,  digest, OPT, LIMIT_DIGEST)
+
+#define PROTO_FIELDS_APPLY(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(BIN,  digest, OPT, LIMIT_DIGEST) /* absent: what is computed now */ \
+	F(STR,  actor, OPT, LIMIT_NAME)
+
+#define PROTO_FIELDS_DISCARD(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STRV, paths, OPT, LIMIT_PATHS) /* below the project; none: all */ \
+	F(STR,  actor, OPT, LIMIT_NAME)
+
+/* sbxd -> client: a session as LIST, SHOW, WAIT and NEW answer it */
+#define PROTO_FIELDS_SESSION(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STR,  name, OPT, LIMIT_NAME)					\
+	F(STR,  state, REQ, 16)	/* starting running ending ended failed */ \
+	F(STR,  owner, REQ, LIMIT_NAME)	/* "uid:N" without a bot */	\
+	F(STR,  user, REQ, 64)						\
+	F(U64,  uid, REQ, 0)						\
+	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(PATH, home, REQ, LIMIT_PATH)					\
+	F(PATH, cwd, REQ, LIMIT_PATH)					\
+	F(STRV, argv, REQ, LIMIT_ARGC)					\
+	F(STRV, hide, OPT, LIMIT_PATHS)					\
+	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(STR,  network, REQ, 8)					\
+	F(U64,  created, REQ, 0)	/* seconds since 1970 */	\
+	F(U64,  ended, OPT, 0)						\
+	F(BOOL, exited, OPT, 0)	/* status is there */		\
+	F(U64,  status, OPT, 0)		/* exit code, 128+n by signal n */ \
+	F(STR,  reason, OPT, LIMIT_MESSAGE) /* why it failed or was ended */ \
+	F(STRV, notes, OPT, LIMIT_NOTES)
+
+/* sbxd -> spawn; with START comes the worker's end, with PEER the client */
+#define PROTO_FIELDS_START(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  generation, REQ, 0)					\
+	F(U64,  uid, REQ, 0)						\
+	F(U64,  gid, REQ, 0)						\
+	F(U64V, groups, OPT, LIMIT_GROUPS)				\
+	F(STR,  network, REQ, 8)
+
+#define PROTO_FIELDS_STARTED(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  init, REQ, 0)		/* pids, as spawn sees them */	\
+	F(U64,  worker, REQ, 0)
+
+/* A descriptor of a session's, by kind: what it is, and its place in a list.
+ * kinds: pidns userns mntns netns cgroupns pidfd | home project ro route nft
+ *        tree | clone-project clone-home clone-root (one is kept by mountd,
+ *        one by the worker) */
+#define PROTO_FIELDS_SFD(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STR,  kind, REQ, 16)						\
+	F(U64,  n, OPT, 0)
+
+#define PROTO_FIELDS_SENDED(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  status, REQ, 0)		/* wait status of init */
+
+/* sbxd -> mountd */
+#define PROTO_FIELDS_PREP(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  uid, REQ, 0)						\
+	F(U64,  gid, REQ, 0)						\
+	F(PATH, home, REQ, LIMIT_PATH)					\
+	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(STRV, hide, OPT, LIMIT_PATHS)					\
+	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(STRV, argv, OPT, LIMIT_ARGC)	/* for executables below /run */
+
+#define PROTO_FIELDS_MOUNTED(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  dev, REQ, 0)		/* the project's, st_dev, st_ino */ \
+	F(U64,  ino, REQ, 0)						\
+	F(STRV, notes, OPT, LIMIT_NOTES)				\
+	F(STRV, hide, OPT, LIMIT_PATHS)	/* canonical, as masked */
+
+/* A review of a session's: comes with the project as land opened it. The
+ * header's peerid is the job. Answered by LFD view, layer, stage; VIEWED. */
+#define PROTO_FIELDS_VIEW(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(BOOL, live, REQ, 0)						\
+	F(U64,  uid, REQ, 0)						\
+	F(U64,  gid, REQ, 0)						\
+	F(PATH, home, REQ, LIMIT_PATH)					\
+	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(STRV, hide, OPT, LIMIT_PATHS)
+
+/* Take entries out of the layer of the project. After a landing their bytes
+ * are the real ones; for a discard the real ones are what must show. */
+#define PROTO_FIELDS_CLEAN(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(BOOL, live, REQ, 0)						\
+	F(BOOL, discard, REQ, 0)					\
+	F(STRV, paths, REQ, LIMIT_PATHS) /* below the project; "": all */
+
+/* sbxd -> netd */
+#define PROTO_FIELDS_NET(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STR,  network, REQ, 8)
+
+/* sbxd -> worker -> init */
+#define PROTO_FIELDS_SETUP(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STRV, argv, REQ, LIMIT_ARGC)					\
+	F(STRV, env, REQ, LIMIT_ARGC)					\
+	F(PATH, cwd, REQ, LIMIT_PATH)					\
+	F(PATH, home, REQ, LIMIT_PATH)					\
+	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(STR,  network, REQ, 8)					\
+	F(BOOL, tty, REQ, 0)						\
+	F(U64,  rows, OPT, 0)						\
+	F(U64,  cols, OPT, 0)
+
+/* init -> worker: terminal (n 0) or the command's pipes (n 0, 1, 2) */
+#define PROTO_FIELDS_PTY(F)						\
+	F(BOOL, tty, REQ, 0)						\
+	F(U64,  n, REQ, 0)
+
+#define PROTO_FIELDS_RUNNING(F)						\
+	F(U64,  pid, OPT, 0)
+
+#define PROTO_FIELDS_EXITED(F)						\
+	F(U64,  status, REQ, 0)		/* exit code, 128+n by signal n */ \
+	F(U64,  ms, REQ, 0)		/* from exec to the end */
+
+#define PROTO_FIELDS_DATA(F)						\
+	F(U64,  n, REQ, 0)		/* 0 in, 1 out (terminal too), 2 err */ \
+	F(BIN,  d, REQ, LIMIT_CHUNK)
+
+#define PROTO_FIELDS_RESIZE(F)						\
+	F(U64,  rows, REQ, 0)						\
+	F(U64,  cols, REQ, 0)
+
+#define PROTO_FIELDS_SIGNAL(F)						\
+	F(U64,  sig, REQ, 0)
+
+/* spawn -> landd, on their own channel: who a session runs as */
+#define PROTO_FIELDS_WORD(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  uid, REQ, 0)						\
+	F(U64,  gid, REQ, 0)						\
+	F(U64V, groups, OPT, LIMIT_GROUPS)
+
+/* landd -> spawn: start land as that user; comes with land's fd 3.
+ * The peerid is the job. */
+#define PROTO_FIELDS_CHILD(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  uid, REQ, 0)						\
+	F(U64,  gid, REQ, 0)						\
+	F(U64V, groups, OPT, LIMIT_GROUPS)
+
+#define PROTO_FIELDS_STATUS(F)						\
+	F(U64,  status, REQ, 0)
+
+/* sbxd -> landd */
+#define PROTO_FIELDS_SEAL(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(U64,  dev, REQ, 0)						\
+	F(U64,  ino, REQ, 0)						\
+	F(U64,  t0, REQ, 0)		/* ns since 1970, before exec */
+
+#define PROTO_FIELDS_SEALED(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(BIN,  seal, REQ, LIMIT_SEAL)
+
+/* A review or a landing. peerid is the job, on every hop.
+ * what: "changes", "patch", "apply", "discard", "recover" */
+#define PROTO_FIELDS_JOB(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STR,  what, REQ, 16)						\
+	F(BIN,  seal, REQ, LIMIT_SEAL)					\
+	F(BOOL, live, REQ, 0)						\
+	F(BIN,  digest, OPT, LIMIT_DIGEST)				\
+	F(STRV, paths, OPT, LIMIT_PATHS)				\
+	F(STRV, hide, OPT, LIMIT_PATHS)
+
+/* landd -> land: the job, with what the seal said, in the clear */
+#define PROTO_FIELDS_WORK(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STR,  what, REQ, 16)						\
+	F(BOOL, live, REQ, 0)						\
+	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(U64,  dev, REQ, 0)						\
+	F(U64,  ino, REQ, 0)						\
+	F(U64,  t0, REQ, 0)						\
+	F(BIN,  digest, OPT, LIMIT_DIGEST)				\
+	F(STRV, paths, OPT, LIMIT_PATHS)				\
+	F(STRV, hide, OPT, LIMIT_PATHS)
+
+/* A descriptor of a job's. kinds: project (land's own), view layer stage
+ * (mountd's), patch (land's), baseline journal newbase (sbxd's files) */
+#define PROTO_FIELDS_LFD(F)						\
+	F(STR,  kind, REQ, 16)
+
+/* Bytes of a job's, in order: journal and baseline between land and landd */
+#define PROTO_FIELDS_BYTES(F)						\
+	F(STR,  kind, REQ, 16)						\
+	F(U64,  n, REQ, 0)						\
+	F(BOOL, last, REQ, 0)						\
+	F(BIN,  data, REQ, LIMIT_CHUNK)
+
+#define PROTO_FIELDS_CHANGE(F)						\
+	F(PATH, path, REQ, LIMIT_PATH)					\
+	F(PATH, from, OPT, LIMIT_PATH)	/* renamed, exact */		\
+	F(STR,  kind, REQ, 16)	/* added modified deleted mode type	\
+				   renamed */				\
+	F(U64,  oldmode, OPT, 0)	/* st_mode; 0: there is none */	\
+	F(U64,  newmode, OPT, 0)					\
+	F(U64,  oldsize, OPT, 0)					\
+	F(U64,  newsize, OPT, 0)					\
+	F(U64,  insertions, OPT, 0)	/* lines */			\
+	F(U64,  deletions, OPT, 0)					\
+	F(BOOL, binary, OPT, 0)						\
+	F(BOOL, opaque, OPT, 0)	/* not in the patch, landable */	\
+	F(STR,  drift, OPT, 128)	/* why it has drifted, if it has */
+
+#define PROTO_FIELDS_SKIPPED(F)						\
+	F(PATH, path, REQ, LIMIT_PATH)					\
+	F(STR,  reason, REQ, 128)					\
+	F(STR,  class, OPT, 16)	/* git hooks config special hidden ... */
+
+#define PROTO_FIELDS_IGNORED(F)						\
+	F(PATH, path, REQ, LIMIT_PATH)	/* the folder */		\
+	F(U64,  files, REQ, 0)						\
+	F(U64,  bytes, REQ, 0)
+
+#define PROTO_FIELDS_LANDING(F)						\
+	F(BIN,  digest, REQ, LIMIT_DIGEST)				\
+	F(PATH, target, REQ, LIMIT_PATH)				\
+	F(U64,  files, REQ, 0)						\
+	F(U64,  insertions, REQ, 0)					\
+	F(U64,  deletions, REQ, 0)					\
+	F(U64,  skipped, REQ, 0)					\
+	F(U64,  ignored, REQ, 0)					\
+	F(U64,  drifted, REQ, 0)					\
+	F(U64,  bytes, REQ, 0)		/* of the patch */		\
+	F(BOOL, incomplete, OPT, 0)	/* git apply does not give all */
+
+#define PROTO_FIELDS_CHUNK(F)						\
+	F(U64,  n, REQ, 0)						\
+	F(BIN,  data, REQ, LIMIT_CHUNK)
+
+#define PROTO_FIELDS_LANDED(F)						\
+	F(U64,  files, REQ, 0)						\
+	F(STRV, paths, OPT, LIMIT_PATHS) /* what the layer is cleaned of */
+
+#define PROTO_FIELDS_TEXT(F)						\
+	F(STR,  level, REQ, 8)		/* ok warn fail */		\
+	F(STR,  what, REQ, 64)						\
+	F(STR,  text, REQ, LIMIT_MESSAGE)
+
+/* conf -> sbxd: one setting */
+#define PROTO_FIELDS_SETTING(F)						\
+	F(STR,  key, REQ, 64)						\
+	F(BIN,  value, REQ, LIMIT_PATH)
+
+/*
+ * X(name, fields, from, to, descriptor, largest body). Descriptor: FD_NONE,
+ * FD_ONE. The numbers are of the protocol: append, never reorder.
+ */
+#define FD_NONE	0
+#define FD_ONE	1
+
+#define PROTO_MESSAGES(X)						\
+X(HELLO,    HELLO,   ROLE_ANY, ROLE_ANY, FD_NONE, LIMIT_SMALL)		\
+X(READY,    NONE,    ROLE_HELPERS | ROLE_CONF, ROLE_SBXD, FD_NONE, LIMIT_SMALL) \
+X(ERROR,    ERROR,   ROLE_ANY, ROLE_ANY, FD_NONE, LIMIT_FRAME)		\
+X(OK,       NONE,    ROLE_ANY, ROLE_ANY, FD_NONE, LIMIT_SMALL)		\
+X(END,      NONE,    ROLE_ANY, ROLE_ANY, FD_NONE, LIMIT_SMALL)		\
+X(PART,     PART,    ROLE_ANY, ROLE_ANY, FD_NONE, LIMIT_FRAME)		\
+X(SUITE,    SUITE,   ROLE_SBXD, ROLE_HELPERS | ROLE_CONF, FD_NONE, LIMIT_FRAME) \
+X(SETTING,  SETTING, ROLE_CONF, ROLE_SBXD, FD_NONE, LIMIT_FRAME)		\
+X(CHANNEL,  NONE,    ROLE_SBXD, ROLE_SPAWN | ROLE_LANDD, FD_ONE, LIMIT_SMALL) \
+									\
+X(NEW,      NEW,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_LARGE)	\
+X(LIST,     NONE,    ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(SHOW,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(WAIT,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(REMOVE,   REMOVE,  ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(CHANGES,  SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(PATCH,    PATCH,   ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(APPLY,    APPLY,   ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(DISCARD,  DISCARD, ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_LARGE)	\
+X(DOCTOR,   NONE,    ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(SESSION,  SESSION, ROLE_SBXD, ROLE_CLIENT, FD_NONE, LIMIT_LARGE)	\
+X(TEXT,     TEXT,    ROLE_SBXD | ROLE_HELPERS, ROLE_CLIENT | ROLE_SBXD, FD_NONE, LIMIT_FRAME) \
+									\
+X(PEER,     SID,     ROLE_SBXD, ROLE_SPAWN, FD_ONE, LIMIT_SMALL)	\
+X(START,    START,   ROLE_SBXD, ROLE_SPAWN, FD_ONE, LIMIT_FRAME)		\
+X(STARTED,  STARTED, ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(SFD,      SFD,     ROLE_SPAWN | ROLE_SBXD | ROLE_MOUNTD | ROLE_WORKER | ROLE_INIT, \
+		     ROLE_SBXD | ROLE_NETD | ROLE_MOUNTD | ROLE_WORKER | ROLE_INIT, \
+		     FD_ONE, LIMIT_SMALL)				\
+X(SENDED,   SENDED,  ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(KILL,     SID,     ROLE_SBXD, ROLE_SPAWN, FD_NONE, LIMIT_SMALL)	\
+X(KILLED,   SID,     ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(FREEZE,   SID,     ROLE_SBXD, ROLE_SPAWN, FD_NONE, LIMIT_SMALL)	\
+X(FROZEN,   SID,     ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(THAW,     SID,     ROLE_SBXD, ROLE_SPAWN, FD_NONE, LIMIT_SMALL)	\
+X(THAWED,   SID,     ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+									\
+X(PREP,     PREP,    ROLE_SBXD, ROLE_MOUNTD, FD_NONE, LIMIT_LARGE)	\
+X(MOUNTED,  MOUNTED, ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_LARGE)	\
+X(REFRESH,  SID,     ROLE_SBXD, ROLE_MOUNTD, FD_NONE, LIMIT_SMALL)	\
+X(REFRESHED, SID,    ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(RELEASE,  SID,     ROLE_SBXD, ROLE_MOUNTD, FD_NONE, LIMIT_SMALL)	\
+X(RELEASED, SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(VIEW,     VIEW,    ROLE_SBXD, ROLE_MOUNTD, FD_ONE, LIMIT_FRAME)	\
+X(VIEWED,   SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(CLEAN,    CLEAN,   ROLE_SBXD, ROLE_MOUNTD, FD_NONE, LIMIT_LARGE)	\
+X(CLEANED,  SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(ERASE,    SID,     ROLE_SBXD, ROLE_MOUNTD, FD_NONE, LIMIT_SMALL)	\
+X(ERASED,   SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(PROBE,    NONE,    ROLE_SBXD, ROLE_HELPERS, FD_NONE, LIMIT_SMALL)	\
+									\
+X(NET,      NET,     ROLE_SBXD, ROLE_NETD, FD_NONE, LIMIT_SMALL)		\
+X(NETUP,    SID,     ROLE_NETD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)		\
+X(NETEND,   SID,     ROLE_SBXD, ROLE_NETD, FD_NONE, LIMIT_SMALL)		\
+									\
+X(SETUP,    SETUP,   ROLE_SBXD | ROLE_WORKER, ROLE_WORKER | ROLE_INIT, FD_NONE, LIMIT_LARGE) \
+X(LISTEN,   NONE,    ROLE_SBXD, ROLE_WORKER, FD_ONE, LIMIT_SMALL)	\
+X(ATTACH,   NONE,    ROLE_SBXD, ROLE_WORKER, FD_ONE, LIMIT_SMALL)	\
+X(GO,       NONE,    ROLE_SBXD | ROLE_WORKER, ROLE_WORKER | ROLE_INIT, FD_NONE, LIMIT_SMALL) \
+X(PTY,      PTY,     ROLE_INIT, ROLE_WORKER, FD_ONE, LIMIT_SMALL)	\
+X(RUNNING,  RUNNING, ROLE_INIT | ROLE_WORKER, ROLE_WORKER | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_SMALL) \
+X(EXITED,   EXITED,  ROLE_INIT | ROLE_WORKER, ROLE_WORKER | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_SMALL) \
+X(DATA,     DATA,    ROLE_CLIENT | ROLE_WORKER, ROLE_CLIENT | ROLE_WORKER, FD_NONE, LIMIT_FRAME) \
+X(RESIZE,   RESIZE,  ROLE_CLIENT, ROLE_WORKER, FD_NONE, LIMIT_SMALL)	\
+X(SIGNAL,   SIGNAL,  ROLE_CLIENT | ROLE_SBXD | ROLE_WORKER, ROLE_WORKER | ROLE_INIT, FD_NONE, LIMIT_SMALL) \
+X(EOF,      NONE,    ROLE_CLIENT, ROLE_WORKER, FD_NONE, LIMIT_SMALL)	\
+									\
+X(WORD,     WORD,    ROLE_SPAWN, ROLE_LANDD, FD_NONE, LIMIT_FRAME)	\
+X(CHILD,    CHILD,   ROLE_LANDD, ROLE_SPAWN, FD_ONE, LIMIT_FRAME)	\
+X(CHILDEND, STATUS,  ROLE_SPAWN, ROLE_LANDD, FD_NONE, LIMIT_SMALL)	\
+X(SEAL,     SEAL,    ROLE_SBXD, ROLE_LANDD, FD_NONE, LIMIT_FRAME)	\
+X(SEALED,   SEALED,  ROLE_LANDD, ROLE_SBXD, FD_NONE, LIMIT_FRAME)	\
+X(JOB,      JOB,     ROLE_SBXD, ROLE_LANDD, FD_NONE, LIMIT_LARGE)	\
+X(JOBEND,   NONE,    ROLE_SBXD, ROLE_LANDD, FD_NONE, LIMIT_SMALL)	\
+X(WORK,     WORK,    ROLE_LANDD, ROLE_LAND, FD_NONE, LIMIT_LARGE)	\
+X(LFD,      LFD,     ROLE_SBXD | ROLE_MOUNTD | ROLE_LANDD | ROLE_LAND,	\
+		     ROLE_SBXD | ROLE_LANDD | ROLE_LAND, FD_ONE, LIMIT_SMALL) \
+X(BYTES,    BYTES,   ROLE_LANDD | ROLE_LAND, ROLE_LANDD | ROLE_LAND, FD_NONE, LIMIT_FRAME) \
+X(COMMITTED, NONE,   ROLE_LANDD, ROLE_LAND, FD_NONE, LIMIT_SMALL)	\
+X(STAGED,   NONE,    ROLE_LANDD | ROLE_LAND, ROLE_SBXD | ROLE_LANDD, FD_NONE, LIMIT_SMALL) \
+X(CHANGE,   CHANGE,  ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_FRAME) \
+X(SKIPPED,  SKIPPED, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_FRAME) \
+X(IGNORED,  IGNORED, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_FRAME) \
+X(LANDING,  LANDING, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_FRAME) \
+X(LANDED,   LANDED,  ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_LARGE) \
+X(CHUNK,    CHUNK,   ROLE_SBXD, ROLE_CLIENT, FD_NONE, LIMIT_FRAME)
+
+enum msg_type {
+	MSG_INVALID = 0,
+#define X(name, fields, from, to, fd, max)	MSG_##name,
+	PROTO_MESSAGES(X)
+#undef X
+	MSG_COUNT
+};
+
+/* struct m_<FIELDS>, made from the field lists; MSG_NONE has no body. */
+#define PROTO_CTYPE_U64		uint64_t
+#define PROTO_CTYPE_I64		int64_t
+#define PROTO_CTYPE_BOOL	bool
+#define PROTO_CTYPE_STR		const char *
+#define PROTO_CTYPE_PATH	const char *
+#define PROTO_CTYPE_BIN		struct blob
+#define PROTO_CTYPE_STRV	struct strv
+#define PROTO_CTYPE_U64V	struct u64v
+#define PROTO_MEMBER(type, name, need, max)	PROTO_CTYPE_##type name;
+
+/* Field lists by name; each gives struct m_<NAME> and fields_<NAME>[]. */
+#define PROTO_BODIES(X)							\
+X(HELLO) X(ERROR) X(PART) X(SUITE) X(SID) X(NEW) X(REMOVE) X(PATCH)	\
+X(APPLY) X(DISCARD) X(SESSION) X(START) X(STARTED) X(SFD) X(SENDED)	\
+X(PREP) X(MOUNTED) X(VIEW) X(CLEAN) X(NET) X(SETUP) X(PTY) X(RUNNING)	\
+X(EXITED) X(DATA) X(RESIZE) X(SIGNAL) X(WORD) X(CHILD) X(STATUS)	\
+X(SEAL) X(SEALED) X(JOB) X(WORK) X(LFD) X(BYTES) X(CHANGE) X(SKIPPED)	\
+X(IGNORED) X(LANDING) X(CHUNK) X(LANDED) X(TEXT) X(SETTING)
+
+#define X(name)	struct m_##name { PROTO_FIELDS_##name(PROTO_MEMBER) };
+PROTO_BODIES(X)
+#undef X
+
+/* Which uid a role of the suite's own runs under: index of SUITE's uids. */
+enum suite_uid {
+	UID_SBXD, UID_SPAWN, UID_NETD, UID_MOUNTD, UID_LANDD, UID_WORKER,
+	UID_FORWARDER, UID_COUNT
+};
+
+struct proto_row {
+	const char	*name;
+	unsigned int	 from, to;
+	int		 fd;
+	uint32_t	 max;
+	const struct field *fields;
+	size_t		 nfields;
+	size_t		 size;		/* of the struct */
+};
+
+const struct proto_row	*proto_row(uint32_t);
+const char		*proto_name(uint32_t);
+/* True where this message may go from one role to the other. */
+bool			 proto_may(uint32_t, enum role, enum role);
+const char		*role_name(enum role);
+
+#endif

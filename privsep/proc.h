@@ -1,0 +1,36 @@
+/*
+ * A suite program's first steps: it is executed with fd 3 as its socket to
+ * its starter (fd 4 for a second one), an empty environment and /dev/null on
+ * 0 and 1; stderr is the log.
+ */
+#ifndef PRIVSEP_PROC_H
+#define PRIVSEP_PROC_H
+
+#include "imsg.h"
+
+#define PROC_FD	3
+
+/* Program starts: checks descriptors, sets the log's name, closes all above
+ * the ones it was given (first_free is 4, or 5 for init's worker end). */
+void	proc_begin(const char *name, int first_free);
+/* HELLO both ways over ib, blocking, 10 s; fatal on any mismatch. */
+void	proc_hello(struct imsgbuf *, enum role self, enum role other);
+/* Receives exactly this type, blocking, 10 s; fatal else. */
+void	proc_expect(struct imsgbuf *, uint32_t type, struct msg *);
+
+/* Starts a program: fork, fds[i] becomes 3 + i, everything else closed, clean
+ * environment, execveat of the O_PATH descriptor (or by path). Returns its
+ * pid, or -1; reports a failed exec through the socket's end of file. */
+struct proc_start {
+	int		 exe;		/* O_PATH descriptor, or -1 */
+	const char	*path;		/* used if exe is -1 */
+	const char	*argv0;
+	const int	*fds;
+	size_t		 nfds;
+	/* Runs in the child before exec (drop of ids); -1 ends it. */
+	int		(*setup)(void *);
+	void		*arg;
+};
+int	proc_spawn(const struct proc_start *);
+
+#endif
