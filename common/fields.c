@@ -1,0 +1,531 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <msgpack.h>
+
+#include "fields.h"
+#include "proto.h"
+
+/*
+ * The scan. msgpack-c allocates by the counts that the input declares, so
+ * five bytes can ask for a gigabyte: nothing is unpacked before every count
+ * was compared with the bytes that are really there.
+ */
+struct scan {
+	const uint8_t	*p, *end;
+	const char	*why;
+};
+
+static int
+scan_fail(struct scan *s, const char *why)
+{
+	s->why = why;
+	return (-1);
+}
+
+static int
+scan_uint(struct scan *s, size_t n, uint32_t *v)
+{
+	*v = 0;
+	if ((size_t)(s->end - s->p) < n)
+		return (scan_fail(s, "truncated"));
+	while (n-- > 0)
+		*v = *v << 8 | *s->p++;
+	return (0);
+}
+
+static int
+scan_skip(struct scan *s, uint32_t n)
+{
+	if ((size_t)(s->end - s->p) < n)
+		return (scan_fail(s, "truncated"));
+	s->p += n;
+	return (0);
+}
+
+static int	scan_object(struct scan *, int);
+
+static int
+scan_items(struct scan *s, uint32_t n, uint32_t each, int depth)
+{
+	uint64_t	items = (uint64_t)n * each;
+
+	if (items > (uint64_t)(s->end - s->p))
+		return (scan_fail(s, "more elements declared than bytes"));
+	for (; items > 0; items--)
+		if (scan_object(s, depth + 1) == -1)
+			return (-1);
+	return (0);
+}
+
+/* Formats 0xc0 to 0xdf; the fixed ones are in scan_object. */
+static int
+scan_long(struct scan *s, uint8_t c, int depth)
+{
+	static const uint8_t	fixed[] = {	/* 0xca to 0xd3 */
+		4, 8, 1, 2, 4, 8, 1, 2, 4, 8
+	};
+	uint32_t	n;
+
+	if (c == 0xc0 || c == 0xc2 || c == 0xc3)
+		return (0);
+	if (c >= 0xc4 && c <= 0xc6)		/* bin 8, 16, 32 */
+		return (scan_uint(s, (size_t)1 << (c - 0xc4), &n) == -1 ? -1 :
+		    scan_skip(s, n));
+	if (c >= 0xca && c <= 0xd3)		/* float, integers */
+		return (scan_skip(s, fixed[c - 0xca]));
+	if (c >= 0xd9 && c <= 0xdb)		/* str 8, 16, 32 */
+		return (scan_uint(s, (size_t)1 << (c - 0xd9), &n) == -1 ? -1 :
+		    scan_skip(s, n));
+	if (c == 0xdc || c == 0xdd)		/* array 16, 32 */
+		return (scan_uint(s, c == 0xdc ? 2 : 4, &n) == -1 ? -1 :
+		    scan_items(s, n, 1, depth));
+	if (c == 0xde || c == 0xdf)		/* map 16, 32 */
+		return (scan_uint(s, c == 0xde ? 2 : 4, &n) == -1 ? -1 :
+		    scan_items(s, n, 2, depth));
+	return (scan_fail(s, "extension or unused type"));
+}
+
+static int
+scan_object(struct scan *s, int depth)
+{
+	uint8_t	c;
+
+	if (depth > LIMIT_DEPTH)
+		return (scan_fail(s, "nested too deep"));
+	if (s->p == s->end)
+		return (scan_fail(s, "truncated"));
+	c = *s->p++;
+	if (c <= 0x7f || c >= 0xe0)		/* small integers */
+		return (0);
+	if (c <= 0x8f)
+		return (scan_items(s, c & 0x0f, 2, depth));
+	if (c <= 0x9f)
+		return (scan_items(s, c & 0x0f, 1, depth));
+	if (c <= 0xbf)
+		return (scan_skip(s, c & 0x1f));
+	return (scan_long(s, c, depth));
+}
+
+int
+fields_scan(const uint8_t *buf, size_t len, const char **why)
+{
+	struct scan	s = { buf, buf + len, NULL };
+
+	if (scan_object(&s, 0) == -1) {
+		*why = s.why;
+		return (-1);
+	}
+	if (s.p != s.end) {
+		*why = "bytes after the object";
+		return (-1);
+	}
+	return (0);
+}
+
+bool
+utf8_valid(const char *str, size_t len)
+{
+	const unsigned char	*p = (const unsigned char *)str;
+	const unsigned char	*end = p + len;
+
+	while (p < end) {
+		uint32_t	c = *p++, min;
+		int		n;
+
+		if (c == 0)
+			return (false);
+		if (c < 0x80)
+			continue;
+		if (c >= 0xc2 && c <= 0xdf)
+			n = 1, min = 0x80, c &= 0x1f;
+		else if (c >= 0xe0 && c <= 0xef)
+			n = 2, min = 0x800, c &= 0x0f;
+		else if (c >= 0xf0 && c <= 0xf4)
+			n = 3, min = 0x10000, c &= 0x07;
+		else
+			return (false);
+		for (; n > 0; n--) {
+			if (p == end || (*p & 0xc0) != 0x80)
+				return (false);
+			c = c << 6 | (*p++ & 0x3f);
+		}
+		if (c < min || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+			return (false);
+	}
+	return (true);
+}
+
+/* A copy in the zone, NUL-terminated. */
+static const char *
+zone_string(msgpack_zone *zone, const char *p, size_t len)
+{
+	char	*s = msgpack_zone_malloc(zone, len + 1);
+
+	if (s == NULL)
+		return (NULL);
+	memcpy(s, p, len);
+	s[len] = '\0';
+	return (s);
+}
+
+static const char *
+zone_why(msgpack_zone *zone, const char *key, const char *what)
+{
+	char	buf[192];
+	const char *s;
+
+	snprintf(buf, sizeof(buf), "%s: %s", key, what);
+	s = zone_string(zone, buf, strlen(buf));
+	return (s != NULL ? s : what);
+}
+
+static const char *
+decode_string(const struct field *f, const msgpack_object *o, void *slot,
+    msgpack_zone *zone)
+{
+	const char	*p, *copy;
+	size_t		 len;
+
+	if (f->type == FIELD_STR) {
+		if (o->type != MSGPACK_OBJECT_STR)
+			return ("not a string");
+		p = o->via.str.ptr;
+		len = o->via.str.size;
+		if (!utf8_valid(p, len))
+			return ("not UTF-8, or with a NUL");
+	} else {
+		if (o->type != MSGPACK_OBJECT_BIN)
+			return ("not bytes");
+		p = o->via.bin.ptr;
+		len = o->via.bin.size;
+		if (memchr(p, '\0', len) != NULL)
+			return ("with a NUL");
+		if (len == 0)
+			return ("an empty path");
+	}
+	if (len > f->max)
+		return ("too long");
+	if ((copy = zone_string(zone, p, len)) == NULL)
+		return ("out of memory");
+	memcpy(slot, &copy, sizeof(copy));
+	return (NULL);
+}
+
+static const char *
+decode_bin(const struct field *f, const msgpack_object *o, struct blob *b)
+{
+	if (o->type != MSGPACK_OBJECT_BIN)
+		return ("not bytes");
+	if (o->via.bin.size > f->max)
+		return ("too long");
+	b->p = (const uint8_t *)o->via.bin.ptr;
+	b->len = o->via.bin.size;
+	return (NULL);
+}
+
+static const char *
+decode_strv(const struct field *f, const msgpack_object *o, struct strv *sv,
+    msgpack_zone *zone)
+{
+	const msgpack_object_array	*a = &o->via.array;
+	uint32_t			 i;
+
+	if (o->type != MSGPACK_OBJECT_ARRAY)
+		return ("not an array");
+	if (a->size > f->max)
+		return ("too many elements");
+	sv->v = msgpack_zone_malloc(zone, (a->size + 1) * sizeof(*sv->v));
+	if (sv->v == NULL)
+		return ("out of memory");
+	for (i = 0; i < a->size; i++) {
+		const msgpack_object_bin *b = &a->ptr[i].via.bin;
+
+		if (a->ptr[i].type != MSGPACK_OBJECT_BIN)
+			return ("an element is not bytes");
+		if (memchr(b->ptr, '\0', b->size) != NULL)
+			return ("an element with a NUL");
+		if ((sv->v[i] = zone_string(zone, b->ptr, b->size)) == NULL)
+			return ("out of memory");
+	}
+	sv->v[a->size] = NULL;
+	sv->n = a->size;
+	return (NULL);
+}
+
+static const char *
+decode_u64v(const struct field *f, const msgpack_object *o, struct u64v *uv,
+    msgpack_zone *zone)
+{
+	const msgpack_object_array	*a = &o->via.array;
+	uint32_t			 i;
+
+	if (o->type != MSGPACK_OBJECT_ARRAY)
+		return ("not an array");
+	if (a->size > f->max)
+		return ("too many elements");
+	uv->v = msgpack_zone_malloc(zone, (a->size + 1) * sizeof(*uv->v));
+	if (uv->v == NULL)
+		return ("out of memory");
+	for (i = 0; i < a->size; i++) {
+		if (a->ptr[i].type != MSGPACK_OBJECT_POSITIVE_INTEGER)
+			return ("an element is not a number");
+		uv->v[i] = a->ptr[i].via.u64;
+	}
+	uv->n = a->size;
+	return (NULL);
+}
+
+static const char *
+decode_number(const struct field *f, const msgpack_object *o, void *slot)
+{
+	bool	b;
+
+	switch (f->type) {
+	case FIELD_U64:
+		if (o->type != MSGPACK_OBJECT_POSITIVE_INTEGER)
+			return ("not a number from 0");
+		memcpy(slot, &o->via.u64, sizeof(uint64_t));
+		return (NULL);
+	case FIELD_I64:
+		if (o->type == MSGPACK_OBJECT_POSITIVE_INTEGER ?
+		    o->via.u64 > INT64_MAX :
+		    o->type != MSGPACK_OBJECT_NEGATIVE_INTEGER)
+			return ("not a number of 64 bits");
+		memcpy(slot, &o->via.i64, sizeof(int64_t));
+		return (NULL);
+	default:
+		if (o->type != MSGPACK_OBJECT_BOOLEAN)
+			return ("not true or false");
+		b = o->via.boolean;
+		memcpy(slot, &b, sizeof(b));
+		return (NULL);
+	}
+}
+
+static const char *
+decode_field(const struct field *f, const msgpack_object *o, void *out,
+    msgpack_zone *zone)
+{
+	void	*slot = (char *)out + f->off;
+
+	switch (f->type) {
+	case FIELD_STR:
+	case FIELD_PATH:
+		return (decode_string(f, o, slot, zone));
+	case FIELD_BIN:
+		return (decode_bin(f, o, slot));
+	case FIELD_STRV:
+		return (decode_strv(f, o, slot, zone));
+	case FIELD_U64V:
+		return (decode_u64v(f, o, slot, zone));
+	default:
+		return (decode_number(f, o, slot));
+	}
+}
+
+static const struct field *
+field_find(const struct field *fields, size_t n, const msgpack_object *key)
+{
+	size_t	i;
+
+	if (key->type != MSGPACK_OBJECT_STR)
+		return (NULL);
+	for (i = 0; i < n; i++)
+		if (strlen(fields[i].key) == key->via.str.size &&
+		    memcmp(fields[i].key, key->via.str.ptr,
+		    key->via.str.size) == 0)
+			return (&fields[i]);
+	return (NULL);
+}
+
+static const char *
+decode_map(const struct field *fields, size_t n, const msgpack_object_map *map,
+    bool lax, void *out, msgpack_zone *zone)
+{
+	uint64_t		 seen = 0;
+	uint32_t		 i;
+	size_t			 j;
+	const struct field	*f;
+	const char		*why;
+
+	for (i = 0; i < map->size; i++) {
+		if ((f = field_find(fields, n, &map->ptr[i].key)) == NULL) {
+			if (lax)
+				continue;
+			return ("unknown key");
+		}
+		j = (size_t)(f - fields);
+		if (seen & UINT64_C(1) << j)
+			return (zone_why(zone, f->key, "twice"));
+		seen |= UINT64_C(1) << j;
+		why = decode_field(f, &map->ptr[i].val, out, zone);
+		if (why != NULL)
+			return (zone_why(zone, f->key, why));
+	}
+	for (j = 0; j < n; j++)
+		if (fields[j].required && !(seen & UINT64_C(1) << j))
+			return (zone_why(zone, fields[j].key, "missing"));
+	return (NULL);
+}
+
+int
+fields_decode(const struct field *fields, size_t n, const uint8_t *buf,
+    size_t len, bool lax, void *out, struct msgpack_zone *zone,
+    const char **why)
+{
+	msgpack_object	o;
+	size_t		off = 0;
+
+	if (n > 64) {
+		*why = "too many fields in the table";
+		return (-1);
+	}
+	if (fields_scan(buf, len, why) == -1)
+		return (-1);
+	if (msgpack_unpack((const char *)buf, len, &off, zone, &o) !=
+	    MSGPACK_UNPACK_SUCCESS || off != len) {
+		*why = "not msgpack";
+		return (-1);
+	}
+	if (o.type != MSGPACK_OBJECT_MAP) {
+		*why = "not a map";
+		return (-1);
+	}
+	*why = decode_map(fields, n, &o.via.map, lax, out, zone);
+	return (*why == NULL ? 0 : -1);
+}
+
+static bool
+field_absent(const struct field *f, const void *slot)
+{
+	switch (f->type) {
+	case FIELD_U64:
+	case FIELD_I64:
+		return (*(const uint64_t *)slot == 0);
+	case FIELD_BOOL:
+		return (!*(const bool *)slot);
+	case FIELD_STR:
+	case FIELD_PATH:
+		return (*(const char *const *)slot == NULL);
+	case FIELD_BIN:
+		return (((const struct blob *)slot)->p == NULL);
+	case FIELD_STRV:
+		return (((const struct strv *)slot)->v == NULL);
+	case FIELD_U64V:
+		return (((const struct u64v *)slot)->v == NULL);
+	}
+	return (true);
+}
+
+static int
+encode_string(msgpack_packer *pk, const struct field *f, const char *s)
+{
+	size_t	len;
+
+	if (s == NULL || (len = strlen(s)) > f->max)
+		return (-1);
+	if (f->type == FIELD_STR) {
+		if (!utf8_valid(s, len))
+			return (-1);
+		msgpack_pack_str(pk, len);
+		return (msgpack_pack_str_body(pk, s, len));
+	}
+	if (len == 0)
+		return (-1);
+	msgpack_pack_bin(pk, len);
+	return (msgpack_pack_bin_body(pk, s, len));
+}
+
+static int
+encode_strv(msgpack_packer *pk, const struct field *f, const struct strv *sv)
+{
+	size_t	i, len;
+
+	if (sv->n > f->max)
+		return (-1);
+	msgpack_pack_array(pk, sv->n);
+	for (i = 0; i < sv->n; i++) {
+		len = strlen(sv->v[i]);
+		msgpack_pack_bin(pk, len);
+		msgpack_pack_bin_body(pk, sv->v[i], len);
+	}
+	return (0);
+}
+
+static int
+encode_u64v(msgpack_packer *pk, const struct field *f, const struct u64v *uv)
+{
+	size_t	i;
+
+	if (uv->n > f->max)
+		return (-1);
+	msgpack_pack_array(pk, uv->n);
+	for (i = 0; i < uv->n; i++)
+		msgpack_pack_uint64(pk, uv->v[i]);
+	return (0);
+}
+
+static int
+encode_field(msgpack_packer *pk, const struct field *f, const void *slot)
+{
+	const struct blob	*b = slot;
+
+	switch (f->type) {
+	case FIELD_U64:
+		return (msgpack_pack_uint64(pk, *(const uint64_t *)slot));
+	case FIELD_I64:
+		return (msgpack_pack_int64(pk, *(const int64_t *)slot));
+	case FIELD_BOOL:
+		return (*(const bool *)slot ? msgpack_pack_true(pk) :
+		    msgpack_pack_false(pk));
+	case FIELD_STR:
+	case FIELD_PATH:
+		return (encode_string(pk, f, *(const char *const *)slot));
+	case FIELD_BIN:
+		if (b->len > f->max)
+			return (-1);
+		msgpack_pack_bin(pk, b->len);
+		return (msgpack_pack_bin_body(pk, b->p, b->len));
+	case FIELD_STRV:
+		return (encode_strv(pk, f, slot));
+	case FIELD_U64V:
+		return (encode_u64v(pk, f, slot));
+	}
+	return (-1);
+}
+
+int
+fields_encode(const struct field *fields, size_t n, const void *in,
+    uint8_t **out, size_t *outlen)
+{
+	msgpack_sbuffer	sb;
+	msgpack_packer	pk;
+	size_t		i, count = 0;
+
+	msgpack_sbuffer_init(&sb);
+	msgpack_packer_init(&pk, &sb, msgpack_sbuffer_write);
+	for (i = 0; i < n; i++)
+		if (fields[i].required ||
+		    !field_absent(&fields[i], (const char *)in + fields[i].off))
+			count++;
+	msgpack_pack_map(&pk, count);
+	for (i = 0; i < n; i++) {
+		const void *slot = (const char *)in + fields[i].off;
+
+		if (!fields[i].required && field_absent(&fields[i], slot))
+			continue;
+		msgpack_pack_str(&pk, strlen(fields[i].key));
+		msgpack_pack_str_body(&pk, fields[i].key,
+		    strlen(fields[i].key));
+		if (encode_field(&pk, &fields[i], slot) != 0) {
+			msgpack_sbuffer_destroy(&sb);
+			errno = EINVAL;
+			return (-1);
+		}
+	}
+	*out = (uint8_t *)sb.data;
+	*outlen = sb.size;
+	return (0);
+}

@@ -1,0 +1,108 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+
+static const char	*log_name = "sbx";
+static int		 log_verbose;
+
+void
+log_init(const char *name, int verbose)
+{
+	log_name = name;
+	log_verbose = verbose;
+}
+
+/* A log line is read on a terminal: nothing in it may drive that terminal. */
+static void
+log_visible(char *out, size_t size, const char *in)
+{
+	size_t	n = 0;
+
+	for (; *in != '\0' && n + 5 < size; in++) {
+		unsigned char c = (unsigned char)*in;
+
+		if (c < 0x20 || c == 0x7f) {
+			snprintf(out + n, 5, "\\%03o", (unsigned int)c);
+			n += 4;
+		} else
+			out[n++] = *in;
+	}
+	out[n] = '\0';
+}
+
+static void
+log_line(const char *level, int errnum, const char *fmt, va_list ap)
+{
+	char	text[2048], seen[4096], line[4400];
+	int	n;
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	log_visible(seen, sizeof(seen), text);
+	if (errnum != 0)
+		n = snprintf(line, sizeof(line), "%s: %s%s: %s\n", log_name,
+		    level, seen, strerror(errnum));
+	else
+		n = snprintf(line, sizeof(line), "%s: %s%s\n", log_name, level,
+		    seen);
+	if (n < 0)
+		return;
+	if ((size_t)n >= sizeof(line))
+		n = sizeof(line) - 1;
+	/* One write a line, so that lines of several processes do not mix. */
+	if (write(STDERR_FILENO, line, (size_t)n) == -1)
+		return;
+}
+
+#define LOG_BODY(level, errnum) do {					\
+	va_list	 ap;							\
+	int	 saved = errno;						\
+									\
+	va_start(ap, fmt);						\
+	log_line(level, errnum, fmt, ap);				\
+	va_end(ap);							\
+	errno = saved;							\
+} while (0)
+
+void
+log_warn(const char *fmt, ...)
+{
+	LOG_BODY("warning: ", saved);
+}
+
+void
+log_warnx(const char *fmt, ...)
+{
+	LOG_BODY("warning: ", 0);
+}
+
+void
+log_info(const char *fmt, ...)
+{
+	LOG_BODY("", 0);
+}
+
+void
+log_debug(const char *fmt, ...)
+{
+	if (log_verbose > 0)
+		LOG_BODY("debug: ", 0);
+}
+
+void
+fatal(const char *fmt, ...)
+{
+	LOG_BODY("fatal: ", saved);
+	_exit(1);
+}
+
+void
+fatalx(const char *fmt, ...)
+{
+	LOG_BODY("fatal: ", 0);
+	_exit(1);
+}
