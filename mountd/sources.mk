@@ -1,0 +1,3 @@
+mountd_SRCS =	mountd/mountd.c
+mountd_LIBS =
+mountd_STATIC =	yes

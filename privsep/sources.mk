@@ -1,0 +1,16 @@
+# The frame that all programs stand on.
+frame_SRCS =	privsep/imsg.c privsep/peer.c privsep/proc.c privsep/drop.c \
+		privsep/pledge.c privsep/unveil.c
+
+# Runs while building: promise sets to BPF.
+mkfilter_SRCS =	privsep/mkfilter.c privsep/promises.c
+
+sbxd_SRCS =	privsep/sbxd.c
+sbxd_LIBS =
+
+spawn_SRCS =	privsep/spawn.c
+spawn_LIBS =
+spawn_STATIC =	yes
+
+conf_SRCS =	privsep/conf.c
+conf_LIBS =	jansson

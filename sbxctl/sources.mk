@@ -1,0 +1,2 @@
+sbxctl_SRCS =	sbxctl/sbxctl.c
+sbxctl_LIBS =	jansson
