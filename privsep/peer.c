@@ -1,0 +1,261 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "peer.h"
+
+static void	peer_on_read(evutil_socket_t, short, void *);
+static void	peer_on_write(evutil_socket_t, short, void *);
+
+struct peer *
+peer_new(struct event_base *base, int fd, enum role self, enum role other,
+    const struct peer_ops *ops, void *ctx)
+{
+	struct peer	*p;
+	size_t		 i;
+
+	if ((p = calloc(1, sizeof(*p))) == NULL) {
+		close(fd);
+		return (NULL);
+	}
+	p->ops = ops;
+	p->ctx = ctx;
+	if (imsg_init(&p->ib, fd, self, other) == -1)
+		goto fail;
+	if ((p->permits = calloc(ops->n + 1, sizeof(*p->permits))) == NULL)
+		goto fail;
+	for (i = 0; i < ops->n; i++)
+		p->permits[i] = ops->table[i].first;
+	p->rev = event_new(base, fd, EV_READ | EV_PERSIST, peer_on_read, p);
+	p->wev = event_new(base, fd, EV_WRITE, peer_on_write, p);
+	if (p->rev == NULL || p->wev == NULL || event_add(p->rev, NULL) == -1)
+		goto fail;
+	return (p);
+fail:
+	peer_free(p);
+	return (NULL);
+}
+
+static void
+peer_destroy(struct peer *p)
+{
+	if (p->rev != NULL)
+		event_free(p->rev);
+	if (p->wev != NULL)
+		event_free(p->wev);
+	imsg_clear(&p->ib);
+	free(p->permits);
+	free(p);
+}
+
+/* A handler may free its own peer: then the loop that called it does. */
+void
+peer_free(struct peer *p)
+{
+	if (p == NULL)
+		return;
+	p->dead = true;
+	if (!p->busy)
+		peer_destroy(p);
+}
+
+static struct handler const *
+peer_handler(struct peer *p, uint32_t type, size_t *place)
+{
+	size_t	i;
+
+	for (i = 0; i < p->ops->n; i++)
+		if (p->ops->table[i].type == type) {
+			*place = i;
+			return (&p->ops->table[i]);
+		}
+	return (NULL);
+}
+
+/* NULL, or what is wrong with this message now. */
+static const char *
+peer_dispatch(struct peer *p, struct msg *msg)
+{
+	const struct handler	*h;
+	size_t			 place;
+
+	if ((h = peer_handler(p, msg->type, &place)) == NULL)
+		return ("a message that is not for this program");
+	if (p->permits[place] == PERMIT_NO)
+		return ("a message out of turn");
+	if (p->permits[place] == PERMIT_ONCE)
+		p->permits[place] = PERMIT_NO;
+	h->fn(p, msg);
+	return (NULL);
+}
+
+static void
+peer_drain_input(struct peer *p)
+{
+	struct msg	 msg;
+	const char	*why = NULL;
+	char		 line[320];
+	int		 r = 0;
+
+	p->busy = true;
+	while (!p->dead && !p->paused && (r = imsg_next(&p->ib, &msg, &why)) ==
+	    1) {
+		uint32_t type = msg.type;
+
+		why = peer_dispatch(p, &msg);
+		msg_free(&msg);
+		if (why != NULL) {
+			snprintf(line, sizeof(line), "%s: %s", proto_name(type),
+			    why);
+			why = line;
+			r = -1;
+			break;
+		}
+	}
+	p->busy = false;
+	if (p->dead)
+		peer_destroy(p);
+	else if (r == -1)
+		p->ops->gone(p, why);
+}
+
+static void
+peer_on_read(evutil_socket_t fd, short what, void *arg)
+{
+	struct peer	*p = arg;
+	ssize_t		 n;
+
+	(void)fd;
+	(void)what;
+	if (p->paused)
+		return;
+	n = imsg_read(&p->ib);
+	if (n == -1 && errno == EAGAIN)
+		n = 1;		/* activated by hand: handle what is here */
+	if (n == 0) {
+		p->ops->gone(p, p->ib.inlen > 0 || p->ib.partn > 0 ?
+		    "closed in the middle of a message" : NULL);
+		return;
+	}
+	if (n == -1) {
+		p->ops->gone(p, errno == ECONNRESET || errno == EPIPE ? NULL :
+		    strerror(errno));
+		return;
+	}
+	peer_drain_input(p);
+}
+
+static void
+peer_on_write(evutil_socket_t fd, short what, void *arg)
+{
+	struct peer	*p = arg;
+	int		 r;
+
+	(void)fd;
+	(void)what;
+	if ((r = imsg_flush(&p->ib)) == -1) {
+		p->ops->gone(p, errno == EPIPE || errno == ECONNRESET ? NULL :
+		    strerror(errno));
+		return;
+	}
+	if (r == 0)
+		event_add(p->wev, NULL);
+	if (p->ops->drained != NULL && p->ib.queued < LIMIT_OUTQ / 2)
+		p->ops->drained(p);
+}
+
+void
+peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
+    const void *body)
+{
+	if (p->dead) {
+		if (fd != -1)
+			close(fd);
+		return;
+	}
+	if (imsg_compose(&p->ib, type, id, fd, body) == -1) {
+		/* Own invariant: what we send always fits its row. */
+		if (errno != ENOMEM)
+			fatal("sending %s to %s", proto_name(type),
+			    role_name(p->ib.other));
+		log_warn("sending %s to %s", proto_name(type),
+		    role_name(p->ib.other));
+		event_active(p->wev, EV_WRITE, 0);
+		return;
+	}
+	/* Straight away if it can be: a turn of the loop is a delay. An
+	 * error is left to the write event, since gone frees the peer. */
+	if (imsg_flush(&p->ib) != 1)
+		event_add(p->wev, NULL);
+}
+
+void
+peer_error(struct peer *p, uint32_t id, const char *code, const char *fmt,
+    ...)
+{
+	char		text[LIMIT_MESSAGE + 1];
+	struct m_ERROR	e = { .code = code, .message = text };
+	va_list		ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	peer_send(p, MSG_ERROR, id, -1, &e);
+}
+
+void
+peer_permit(struct peer *p, uint32_t type, enum permit permit)
+{
+	size_t	place;
+
+	if (peer_handler(p, type, &place) == NULL)
+		fatalx("permit for %s, which has no handler",
+		    proto_name(type));
+	p->permits[place] = permit;
+}
+
+void
+peer_pause(struct peer *p)
+{
+	if (p->paused)
+		return;
+	p->paused = true;
+	event_del(p->rev);
+}
+
+void
+peer_resume(struct peer *p)
+{
+	if (!p->paused)
+		return;
+	p->paused = false;
+	event_add(p->rev, NULL);
+	/* Whole messages may lie in the buffer already. */
+	if (p->ib.inlen > 0)
+		event_active(p->rev, EV_READ, 0);
+}
+
+size_t
+peer_queued(const struct peer *p)
+{
+	return (p->ib.queued);
+}
+
+int
+peer_release(struct peer *p, int *fd)
+{
+	if (p->ib.inlen > 0 || p->ib.nfds > 0 || p->ib.partn > 0 ||
+	    p->ib.queued > 0) {
+		errno = EBUSY;
+		return (-1);
+	}
+	*fd = p->ib.fd;
+	p->ib.fd = -1;
+	event_del(p->rev);
+	event_del(p->wev);
+	peer_free(p);
+	return (0);
+}

@@ -1,0 +1,141 @@
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/close_range.h>
+
+#include "../common/log.h"
+#include "proc.h"
+
+#ifndef SBX_BUILD
+#define SBX_BUILD	"unknown"
+#endif
+
+#define PROC_WAIT	10000	/* ms for each of the first messages */
+#define PROC_FDS	8
+
+void
+proc_begin(const char *name, int first_free)
+{
+	struct stat	st;
+	int		fd;
+
+	log_init(name, 0);
+	for (fd = 0; fd < PROC_FD; fd++)
+		if (fcntl(fd, F_GETFD) == -1)
+			fatalx("descriptor %d is closed: this program is "
+			    "started by sbxd, not by hand", fd);
+	for (fd = PROC_FD; fd < first_free; fd++)
+		if (fstat(fd, &st) == -1 || !S_ISSOCK(st.st_mode))
+			fatalx("descriptor %d is no socket: this program is "
+			    "started by sbxd, not by hand", fd);
+	if (syscall(SYS_close_range, (unsigned int)first_free, ~0U, 0) == -1)
+		fatal("close_range");
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		fatal("signal");
+	umask(077);
+}
+
+void
+proc_hello(struct imsgbuf *ib, enum role self, enum role other)
+{
+	struct m_HELLO		 mine = {
+		.protocol = PROTO_VERSION, .minor = PROTO_MINOR,
+		.build = SBX_BUILD, .role = role_name(self)
+	};
+	const struct m_HELLO	*theirs;
+	struct msg		 msg;
+
+	if (imsg_send(ib, MSG_HELLO, 0, -1, &mine) == -1)
+		fatal("HELLO to %s", role_name(other));
+	proc_expect(ib, MSG_HELLO, &msg);
+	theirs = msg.body;
+	if (theirs->protocol != PROTO_VERSION ||
+	    strcmp(theirs->role, role_name(other)) != 0 ||
+	    strcmp(theirs->build, SBX_BUILD) != 0)
+		fatalx("%s is protocol %llu, build %s; this %s is protocol "
+		    "%d, build %s: install one build of the whole suite",
+		    theirs->role, (unsigned long long)theirs->protocol,
+		    theirs->build, role_name(self), PROTO_VERSION, SBX_BUILD);
+	msg_free(&msg);
+}
+
+void
+proc_expect(struct imsgbuf *ib, uint32_t type, struct msg *msg)
+{
+	const char	*why = NULL;
+	int		 r;
+
+	r = imsg_recv(ib, msg, PROC_WAIT, &why);
+	if (r == 0)
+		/* The starter has given up and said why itself. */
+		_exit(1);
+	if (r == -1)
+		fatalx("waiting for %s from %s: %s", proto_name(type),
+		    role_name(ib->other), why != NULL ? why : strerror(errno));
+	if (msg->type != type)
+		fatalx("%s from %s where %s was due", proto_name(msg->type),
+		    role_name(ib->other), proto_name(type));
+}
+
+/* In the child: the descriptors to 3, 4, ... whatever they overlap. */
+static int
+proc_place(const int *fds, size_t n)
+{
+	int	high[PROC_FDS];
+	size_t	i;
+
+	for (i = 0; i < n; i++)
+		if ((high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC,
+		    PROC_FD + (int)n)) == -1)
+			return (-1);
+	for (i = 0; i < n; i++)
+		if (dup2(high[i], PROC_FD + (int)i) == -1)
+			return (-1);
+	return (0);
+}
+
+int
+proc_spawn(const struct proc_start *ps)
+{
+	char		*argv[2] = { NULL, NULL };
+	static char	*envp[1] = { NULL };
+	sigset_t	 none;
+	pid_t		 pid;
+
+	if (ps->nfds > PROC_FDS) {
+		errno = EINVAL;
+		return (-1);
+	}
+	if ((argv[0] = strdup(ps->argv0)) == NULL)
+		return (-1);
+	if ((pid = fork()) != 0) {
+		free(argv[0]);
+		return (pid);
+	}
+	/* The exe's descriptor first, out of the way of the others. */
+	int exe = ps->exe;
+
+	if (exe != -1)
+		exe = fcntl(exe, F_DUPFD_CLOEXEC, PROC_FD + 2 * PROC_FDS);
+	sigemptyset(&none);
+	if ((ps->exe != -1 && exe == -1) ||
+	    proc_place(ps->fds, ps->nfds) == -1 ||
+	    syscall(SYS_close_range, PROC_FD + (unsigned int)ps->nfds, ~0U,
+	    CLOSE_RANGE_CLOEXEC) == -1 ||
+	    sigprocmask(SIG_SETMASK, &none, NULL) == -1)
+		_exit(126);
+	if (ps->setup != NULL && ps->setup(ps->arg) == -1)
+		_exit(126);
+	if (exe != -1)
+		syscall(SYS_execveat, exe, "", argv, envp, AT_EMPTY_PATH);
+	else
+		execve(ps->path, argv, envp);
+	log_warn("%s", ps->argv0);
+	_exit(127);
+}
