@@ -99,7 +99,7 @@ conf_fail(const struct place *at, const json_t *value, const char *allowed)
 	char	seen[128];
 
 	conf_show(value, seen, sizeof(seen));
-	snprintf(at->why, CONF_ERROR, "%s: %s is not allowed: %s",
+	snprintf(at->why, CONF_ERROR, "%s: is %s, must be %s",
 	    at->path[0] == '\0' ? "the file" : at->path, seen, allowed);
 	return (-1);
 }
@@ -325,6 +325,12 @@ conf_syntax(const char *text, size_t len, const json_error_t *e,
 	    json_error_code(e) == json_error_invalid_syntax) {
 		snprintf(why, CONF_ERROR, "line %d, column %d: a comment; "
 		    "this file is JSON, which has none", e->line, e->column);
+		return;
+	}
+	if (json_error_code(e) == json_error_null_character ||
+	    json_error_code(e) == json_error_null_byte_in_key) {
+		snprintf(why, CONF_ERROR, "line %d, column %d: a NUL in a "
+		    "string", e->line, e->column);
 		return;
 	}
 	seen = escape_text(e->text, strlen(e->text), "");
