@@ -12,5 +12,5 @@ spawn_SRCS =	privsep/spawn.c
 spawn_LIBS =
 spawn_STATIC =	yes
 
-conf_SRCS =	privsep/conf.c
+conf_SRCS =	privsep/conf.c privsep/conf_parse.c
 conf_LIBS =	jansson
