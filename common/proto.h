@@ -110,7 +110,8 @@ struct u64v {
 	F(BOOL, as, OPT, 0)		/* run as uid, gid, groups: root's */ \
 	F(U64,  uid, OPT, 0)						\
 	F(U64,  gid, OPT, 0)						\
-	F(U64V, groups, OPT, LIMIT_GROUPS)
+	F(U64V, groups, OPT, LIMIT_GROUPS)				\
+	F(U64,  umask, OPT, 0)		/* 0: 022 */
 
 #define PROTO_FIELDS_REMOVE(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
@@ -169,7 +170,9 @@ struct u64v {
 /* A descriptor of a session's, by kind: what it is, and its place in a list.
  * kinds: pidns userns mntns netns cgroupns pidfd | home project ro route nft
  *        tree | clone-project clone-home clone-root (one is kept by mountd,
- *        one by the worker) */
+ *        one by the worker)
+ * init sends route and nft, then ro in rising n without those that the user
+ * cannot open, then home, and project last: no more ro comes after it. */
 #define PROTO_FIELDS_SFD(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(STR,  kind, REQ, 16)						\
@@ -233,7 +236,8 @@ struct u64v {
 	F(STR,  network, REQ, 8)					\
 	F(BOOL, tty, REQ, 0)						\
 	F(U64,  rows, OPT, 0)						\
-	F(U64,  cols, OPT, 0)
+	F(U64,  cols, OPT, 0)						\
+	F(U64,  umask, OPT, 0)		/* 0: 022 */
 
 /* init -> worker: terminal (n 0) or the command's pipes (n 0, 1, 2) */
 #define PROTO_FIELDS_PTY(F)						\
