@@ -114,22 +114,6 @@ int	changeset_manifest(const struct job *, struct changeset *, char *why,
 void	changeset_init(struct changeset *);
 void	changeset_free(struct changeset *);
 
-/*
- * write.c: the landing. commit is called with the journal's bytes when all
- * is staged in the target and synced: it returns 0 once they are durable
- * (the commit point), -1 to give up. Fills done with the new baselines.
- * All or nothing: -1 means the real tree is as it was, why says what.
- */
-struct landing_ops {
-	int	(*commit)(void *, const uint8_t *journal, size_t len);
-	void	*arg;
-};
-int	landing_write(const struct job *, const struct changeset *,
-	    const char *sid, const struct landing_ops *, struct baselines *done,
-	    char *why, size_t whylen);
-/* Rolls a journal forward or back, from placement and inode numbers. */
-int	landing_recover(const struct job *, const char *sid,
-	    const uint8_t *journal, size_t len, struct baselines *done,
-	    bool *applied, char *why, size_t whylen);
+/* The landing itself, write.c, is in landing.h. */
 
 #endif
