@@ -42,22 +42,36 @@ proc_begin(const char *name, int first_free)
 }
 
 void
+proc_hello_fill(struct m_HELLO *mine, enum role self)
+{
+	memset(mine, 0, sizeof(*mine));
+	mine->protocol = PROTO_VERSION;
+	mine->minor = PROTO_MINOR;
+	mine->build = SBX_BUILD;
+	mine->role = role_name(self);
+}
+
+bool
+proc_hello_fits(const struct m_HELLO *theirs, enum role other)
+{
+	return (theirs->protocol == PROTO_VERSION &&
+	    strcmp(theirs->role, role_name(other)) == 0 &&
+	    strcmp(theirs->build, SBX_BUILD) == 0);
+}
+
+void
 proc_hello(struct imsgbuf *ib, enum role self, enum role other)
 {
-	struct m_HELLO		 mine = {
-		.protocol = PROTO_VERSION, .minor = PROTO_MINOR,
-		.build = SBX_BUILD, .role = role_name(self)
-	};
 	const struct m_HELLO	*theirs;
+	struct m_HELLO		 mine;
 	struct msg		 msg;
 
+	proc_hello_fill(&mine, self);
 	if (imsg_send(ib, MSG_HELLO, 0, -1, &mine) == -1)
 		fatal("HELLO to %s", role_name(other));
 	proc_expect(ib, MSG_HELLO, &msg);
 	theirs = msg.body;
-	if (theirs->protocol != PROTO_VERSION ||
-	    strcmp(theirs->role, role_name(other)) != 0 ||
-	    strcmp(theirs->build, SBX_BUILD) != 0)
+	if (!proc_hello_fits(theirs, other))
 		fatalx("%s is protocol %llu, build %s; this %s is protocol "
 		    "%d, build %s: install one build of the whole suite",
 		    theirs->role, (unsigned long long)theirs->protocol,

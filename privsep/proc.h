@@ -15,6 +15,10 @@
 void	proc_begin(const char *name, int first_free);
 /* HELLO both ways over ib, blocking, 10 s; fatal on any mismatch. */
 void	proc_hello(struct imsgbuf *, enum role self, enum role other);
+/* Its halves, for who must not block: our own HELLO, and whether theirs is of
+ * this protocol, role and build. */
+void	proc_hello_fill(struct m_HELLO *, enum role self);
+bool	proc_hello_fits(const struct m_HELLO *, enum role other);
 /* Receives exactly this type, blocking, 10 s; fatal else. */
 void	proc_expect(struct imsgbuf *, uint32_t type, struct msg *);
 
