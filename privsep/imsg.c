@@ -142,7 +142,8 @@ imsg_compose(struct imsgbuf *ib, uint32_t type, uint32_t id, int fd,
 		errno = saved;
 		return (-1);
 	}
-	if (len > row->max || (len > IMSG_BODY && fd != -1)) {
+	if (len > row->max || (len > IMSG_BODY &&
+	    (fd != -1 || row->max <= LIMIT_FRAME))) {
 		if (fd != -1)
 			close(fd);
 		errno = EMSGSIZE;

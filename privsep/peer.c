@@ -92,7 +92,8 @@ peer_dispatch(struct peer *p, struct msg *msg)
 	return (NULL);
 }
 
-static void
+/* Handles what was read; true while the peer lives and may be read from. */
+static bool
 peer_drain_input(struct peer *p)
 {
 	struct msg	 msg;
@@ -116,10 +117,15 @@ peer_drain_input(struct peer *p)
 		}
 	}
 	p->busy = false;
-	if (p->dead)
+	if (p->dead) {
 		peer_destroy(p);
-	else if (r == -1)
+		return (false);
+	}
+	if (r == -1) {
 		p->ops->gone(p, why);
+		return (false);
+	}
+	return (!p->paused);
 }
 
 static void
@@ -130,11 +136,13 @@ peer_on_read(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (p->paused)
+	/* After a pause whole messages may be here, up to a full buffer and
+	 * with the end of file behind them: they come first. */
+	if (p->paused || !peer_drain_input(p))
 		return;
 	n = imsg_read(&p->ib);
 	if (n == -1 && errno == EAGAIN)
-		n = 1;		/* activated by hand: handle what is here */
+		return;		/* activated by hand */
 	if (n == 0) {
 		p->ops->gone(p, p->ib.inlen > 0 || p->ib.partn > 0 ?
 		    "closed in the middle of a message" : NULL);
@@ -156,6 +164,10 @@ peer_on_write(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (p->failed) {
+		p->ops->gone(p, "out of memory");
+		return;
+	}
 	if ((r = imsg_flush(&p->ib)) == -1) {
 		p->ops->gone(p, errno == EPIPE || errno == ECONNRESET ? NULL :
 		    strerror(errno));
@@ -171,7 +183,7 @@ void
 peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
     const void *body)
 {
-	if (p->dead) {
+	if (p->dead || p->failed) {
 		if (fd != -1)
 			close(fd);
 		return;
@@ -181,8 +193,8 @@ peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
 		if (errno != ENOMEM)
 			fatal("sending %s to %s", proto_name(type),
 			    role_name(p->ib.other));
-		log_warn("sending %s to %s", proto_name(type),
-		    role_name(p->ib.other));
+		/* Parts of it may be queued: nothing may follow them. */
+		p->failed = true;
 		event_active(p->wev, EV_WRITE, 0);
 		return;
 	}

@@ -39,7 +39,7 @@ struct peer {
 	const struct peer_ops *ops;
 	void		*ctx;		/* the owner's */
 	enum permit	*permits;	/* by place in the table */
-	bool		 paused, dead, busy;
+	bool		 paused, dead, busy, failed;
 };
 
 /* Takes fd over. NULL: errno. */
