@@ -14,6 +14,7 @@
  */
 struct scan {
 	const uint8_t	*p, *end;
+	size_t		 objects;	/* as many may still come */
 	const char	*why;
 };
 
@@ -94,6 +95,8 @@ scan_object(struct scan *s, int depth)
 
 	if (depth > LIMIT_DEPTH)
 		return (scan_fail(s, "nested too deep"));
+	if (s->objects-- == 0)
+		return (scan_fail(s, "too many elements"));
 	if (s->p == s->end)
 		return (scan_fail(s, "truncated"));
 	c = *s->p++;
@@ -108,10 +111,10 @@ scan_object(struct scan *s, int depth)
 	return (scan_long(s, c, depth));
 }
 
-int
-fields_scan(const uint8_t *buf, size_t len, const char **why)
+static int
+scan_whole(const uint8_t *buf, size_t len, size_t objects, const char **why)
 {
-	struct scan	s = { buf, buf + len, NULL };
+	struct scan	s = { buf, buf + len, objects, NULL };
 
 	if (scan_object(&s, 0) == -1) {
 		*why = s.why;
@@ -122,6 +125,25 @@ fields_scan(const uint8_t *buf, size_t len, const char **why)
 		return (-1);
 	}
 	return (0);
+}
+
+int
+fields_scan(const uint8_t *buf, size_t len, const char **why)
+{
+	return (scan_whole(buf, len, SIZE_MAX, why));
+}
+
+/* What a message of this table can hold: an element of a byte becomes an
+ * object of 24 in msgpack-c's memory. */
+static size_t
+fields_objects(const struct field *fields, size_t n)
+{
+	size_t	i, sum = 1 + LIMIT_UNKNOWN;
+
+	for (i = 0; i < n; i++)
+		sum += 2 + (fields[i].type == FIELD_STRV ||
+		    fields[i].type == FIELD_U64V ? fields[i].max : 0);
+	return (sum);
 }
 
 bool
@@ -382,7 +404,7 @@ fields_decode(const struct field *fields, size_t n, const uint8_t *buf,
 		*why = "too many fields in the table";
 		return (-1);
 	}
-	if (fields_scan(buf, len, why) == -1)
+	if (scan_whole(buf, len, fields_objects(fields, n), why) == -1)
 		return (-1);
 	if (msgpack_unpack((const char *)buf, len, &off, zone, &o) !=
 	    MSGPACK_UNPACK_SUCCESS || off != len) {
@@ -419,37 +441,51 @@ field_absent(const struct field *f, const void *slot)
 	return (true);
 }
 
+/* The packer answers 0, or -1 where its buffer cannot grow; a value that
+ * breaks the table gives 1. */
+#define BAD_VALUE	1
+
+static int
+encode_str(msgpack_packer *pk, const char *s, size_t len)
+{
+	return (msgpack_pack_str(pk, len) != 0 ||
+	    msgpack_pack_str_body(pk, s, len) != 0 ? -1 : 0);
+}
+
+static int
+encode_bin(msgpack_packer *pk, const void *p, size_t len)
+{
+	return (msgpack_pack_bin(pk, len) != 0 || (len > 0 &&
+	    msgpack_pack_bin_body(pk, p, len) != 0) ? -1 : 0);
+}
+
 static int
 encode_string(msgpack_packer *pk, const struct field *f, const char *s)
 {
 	size_t	len;
 
 	if (s == NULL || (len = strlen(s)) > f->max)
-		return (-1);
-	if (f->type == FIELD_STR) {
-		if (!utf8_valid(s, len))
-			return (-1);
-		msgpack_pack_str(pk, len);
-		return (msgpack_pack_str_body(pk, s, len));
-	}
-	if (len == 0)
-		return (-1);
-	msgpack_pack_bin(pk, len);
-	return (msgpack_pack_bin_body(pk, s, len));
+		return (BAD_VALUE);
+	if (f->type == FIELD_STR)
+		return (utf8_valid(s, len) ? encode_str(pk, s, len) :
+		    BAD_VALUE);
+	return (len > 0 ? encode_bin(pk, s, len) : BAD_VALUE);
 }
 
 static int
 encode_strv(msgpack_packer *pk, const struct field *f, const struct strv *sv)
 {
-	size_t	i, len;
+	size_t	i;
 
 	if (sv->n > f->max)
+		return (BAD_VALUE);
+	if (msgpack_pack_array(pk, sv->n) != 0)
 		return (-1);
-	msgpack_pack_array(pk, sv->n);
 	for (i = 0; i < sv->n; i++) {
-		len = strlen(sv->v[i]);
-		msgpack_pack_bin(pk, len);
-		msgpack_pack_bin_body(pk, sv->v[i], len);
+		if (sv->v[i] == NULL)
+			return (BAD_VALUE);
+		if (encode_bin(pk, sv->v[i], strlen(sv->v[i])) == -1)
+			return (-1);
 	}
 	return (0);
 }
@@ -460,10 +496,12 @@ encode_u64v(msgpack_packer *pk, const struct field *f, const struct u64v *uv)
 	size_t	i;
 
 	if (uv->n > f->max)
+		return (BAD_VALUE);
+	if (msgpack_pack_array(pk, uv->n) != 0)
 		return (-1);
-	msgpack_pack_array(pk, uv->n);
 	for (i = 0; i < uv->n; i++)
-		msgpack_pack_uint64(pk, uv->v[i]);
+		if (msgpack_pack_uint64(pk, uv->v[i]) != 0)
+			return (-1);
 	return (0);
 }
 
@@ -484,16 +522,40 @@ encode_field(msgpack_packer *pk, const struct field *f, const void *slot)
 	case FIELD_PATH:
 		return (encode_string(pk, f, *(const char *const *)slot));
 	case FIELD_BIN:
-		if (b->len > f->max)
-			return (-1);
-		msgpack_pack_bin(pk, b->len);
-		return (msgpack_pack_bin_body(pk, b->p, b->len));
+		return (b->len > f->max ? BAD_VALUE :
+		    encode_bin(pk, b->p, b->len));
 	case FIELD_STRV:
 		return (encode_strv(pk, f, slot));
 	case FIELD_U64V:
 		return (encode_u64v(pk, f, slot));
 	}
-	return (-1);
+	return (BAD_VALUE);
+}
+
+static int
+encode_map(msgpack_packer *pk, const struct field *fields, size_t n,
+    const char *in)
+{
+	size_t	i, count = 0;
+	int	r;
+
+	for (i = 0; i < n; i++)
+		if (fields[i].required ||
+		    !field_absent(&fields[i], in + fields[i].off))
+			count++;
+	if (msgpack_pack_map(pk, count) != 0)
+		return (-1);
+	for (i = 0; i < n; i++) {
+		const void *slot = in + fields[i].off;
+
+		if (!fields[i].required && field_absent(&fields[i], slot))
+			continue;
+		if (encode_str(pk, fields[i].key, strlen(fields[i].key)) == -1)
+			return (-1);
+		if ((r = encode_field(pk, &fields[i], slot)) != 0)
+			return (r);
+	}
+	return (0);
 }
 
 int
@@ -502,28 +564,14 @@ fields_encode(const struct field *fields, size_t n, const void *in,
 {
 	msgpack_sbuffer	sb;
 	msgpack_packer	pk;
-	size_t		i, count = 0;
+	int		r;
 
 	msgpack_sbuffer_init(&sb);
 	msgpack_packer_init(&pk, &sb, msgpack_sbuffer_write);
-	for (i = 0; i < n; i++)
-		if (fields[i].required ||
-		    !field_absent(&fields[i], (const char *)in + fields[i].off))
-			count++;
-	msgpack_pack_map(&pk, count);
-	for (i = 0; i < n; i++) {
-		const void *slot = (const char *)in + fields[i].off;
-
-		if (!fields[i].required && field_absent(&fields[i], slot))
-			continue;
-		msgpack_pack_str(&pk, strlen(fields[i].key));
-		msgpack_pack_str_body(&pk, fields[i].key,
-		    strlen(fields[i].key));
-		if (encode_field(&pk, &fields[i], slot) != 0) {
-			msgpack_sbuffer_destroy(&sb);
-			errno = EINVAL;
-			return (-1);
-		}
+	if ((r = encode_map(&pk, fields, n, in)) != 0) {
+		msgpack_sbuffer_destroy(&sb);
+		errno = r == BAD_VALUE ? EINVAL : ENOMEM;
+		return (-1);
 	}
 	*out = (uint8_t *)sb.data;
 	*outlen = sb.size;

@@ -10,6 +10,7 @@
 #define LIMIT_LARGE	(4 << 20)	/* a request sent in parts */
 #define LIMIT_SMALL	8192
 #define LIMIT_DEPTH	8		/* of msgpack nesting */
+#define LIMIT_UNKNOWN	4096		/* objects under keys we do not know */
 #define LIMIT_FDQUEUE	64		/* descriptors received, not taken */
 #define LIMIT_OUTQ	(1 << 20)	/* queued output before back-pressure */
 
