@@ -1,0 +1,163 @@
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cap-ng.h>
+#include <linux/capability.h>
+
+#include "../common/log.h"
+#include "drop.h"
+
+/* Highest capability this kernel knows; PR_CAPBSET_READ fails above it. */
+static int
+cap_last(void)
+{
+	int	c;
+
+	for (c = 0; c < 64; c++)
+		if (prctl(PR_CAPBSET_READ, c, 0, 0, 0) == -1)
+			return (c - 1);
+	return (63);
+}
+
+/*
+ * The bounding set goes first: after setresuid even KEEPCAPS leaves no
+ * effective CAP_SETPCAP, and PR_CAPBSET_DROP would fail silently for a caller
+ * that does not look.
+ */
+static void
+drop_bounding(void)
+{
+	int	c, last = cap_last();
+
+	for (c = 0; c <= last; c++)
+		if (prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == -1)
+			fatal("dropping capability %d from the bounding set",
+			    c);
+}
+
+static void
+drop_ids(const struct drop *d)
+{
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1)
+		fatal("PR_SET_KEEPCAPS");
+	if (setgroups(d->ngroups, d->groups) == -1)
+		fatal("setgroups");
+	if (setresgid(d->gid, d->gid, d->gid) == -1)
+		fatal("setresgid %u", (unsigned int)d->gid);
+	if (setresuid(d->uid, d->uid, d->uid) == -1)
+		fatal("setresuid %u", (unsigned int)d->uid);
+	if (prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0) == -1)
+		fatal("PR_SET_KEEPCAPS");
+}
+
+static void
+drop_caps(const struct drop *d)
+{
+	int	c, last = cap_last();
+
+	capng_clear(CAPNG_SELECT_BOTH);
+	for (c = 0; c <= last; c++)
+		if (d->keep & CAP_BIT(c) && capng_update(CAPNG_ADD,
+		    CAPNG_EFFECTIVE | CAPNG_PERMITTED, (unsigned int)c) != 0)
+			fatalx("keeping capability %d", c);
+	if (capng_apply(CAPNG_SELECT_CAPS) != 0)
+		fatal("setting the capability sets");
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == -1)
+		fatal("clearing the ambient set");
+}
+
+static void
+verify_ids(const struct drop *d)
+{
+	uid_t	r, e, s;
+	gid_t	groups[1024];
+	int	n;
+
+	if (getresuid(&r, &e, &s) == -1 || r != d->uid || e != d->uid ||
+	    s != d->uid)
+		fatalx("uid %u was not taken on", (unsigned int)d->uid);
+	if (getresgid(&r, &e, &s) == -1 || r != d->gid || e != d->gid ||
+	    s != d->gid)
+		fatalx("gid %u was not taken on", (unsigned int)d->gid);
+	n = getgroups(sizeof(groups) / sizeof(groups[0]), groups);
+	if (n == -1 || (size_t)n != d->ngroups)
+		fatalx("%d supplementary groups, not %zu", n, d->ngroups);
+}
+
+static void
+verify_caps(const struct drop *d)
+{
+	struct __user_cap_header_struct	hdr = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct	data[2];
+	uint64_t			eff, perm, inh;
+	int				c, last = cap_last();
+
+	if (syscall(SYS_capget, &hdr, data) == -1)
+		fatal("capget");
+	eff = data[0].effective | (uint64_t)data[1].effective << 32;
+	perm = data[0].permitted | (uint64_t)data[1].permitted << 32;
+	inh = data[0].inheritable | (uint64_t)data[1].inheritable << 32;
+	if (eff != d->keep || perm != d->keep || inh != 0)
+		fatalx("capability sets are %llx %llx %llx, not %llx",
+		    (unsigned long long)eff, (unsigned long long)perm,
+		    (unsigned long long)inh, (unsigned long long)d->keep);
+	for (c = 0; c <= last; c++)
+		if (prctl(PR_CAPBSET_READ, c, 0, 0, 0) != 0 ||
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, c, 0, 0) != 0)
+			fatalx("capability %d is still bounding or ambient",
+			    c);
+}
+
+void
+drop_to(const struct drop *d)
+{
+	drop_bounding();
+	drop_ids(d);
+	drop_caps(d);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		fatal("PR_SET_NO_NEW_PRIVS");
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
+		fatal("PR_SET_DUMPABLE");
+	verify_ids(d);
+	verify_caps(d);
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		fatalx("no_new_privs was not set");
+	if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0)
+		fatalx("the process is still dumpable");
+}
+
+/* Lowers a limit, never raises it: CAP_SYS_RESOURCE may not be there. */
+static void
+limit_to(int what, rlim_t want, const char *name)
+{
+	struct rlimit	rl;
+
+	if (getrlimit((__rlimit_resource_t)what, &rl) == -1)
+		fatal("getrlimit %s", name);
+	if (rl.rlim_max == RLIM_INFINITY || rl.rlim_max > want)
+		rl.rlim_max = want;
+	rl.rlim_cur = rl.rlim_max;
+	if (setrlimit((__rlimit_resource_t)what, &rl) == -1)
+		fatal("setrlimit %s", name);
+}
+
+void
+drop_limits(size_t nofile, size_t as)
+{
+	limit_to(RLIMIT_CORE, 0, "RLIMIT_CORE");
+	if (nofile != 0)
+		limit_to(RLIMIT_NOFILE, nofile, "RLIMIT_NOFILE");
+#ifndef SBX_SANITIZED
+	if (as != 0)
+		limit_to(RLIMIT_AS, as, "RLIMIT_AS");
+#else
+	(void)as;
+#endif
+}
