@@ -1,0 +1,1 @@
+regress/common/fields_test_SRCS = regress/lib/sample.c
