@@ -219,6 +219,20 @@ peer_error(struct peer *p, uint32_t id, const char *code, const char *fmt,
 }
 
 void
+peer_error_at(struct peer *p, uint32_t id, const char *at, const char *code,
+    const char *fmt, ...)
+{
+	char		text[LIMIT_MESSAGE + 1];
+	struct m_ERROR	e = { .code = code, .message = text, .at = at };
+	va_list		ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	peer_send(p, MSG_ERROR, id, -1, &e);
+}
+
+void
 peer_permit(struct peer *p, uint32_t type, enum permit permit)
 {
 	size_t	place;

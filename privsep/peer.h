@@ -52,6 +52,10 @@ void		 peer_send(struct peer *, uint32_t type, uint32_t id, int fd,
 /* ERROR {code, message}, message by format. */
 void		 peer_error(struct peer *, uint32_t id, const char *code,
 		    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same about one session: its id goes along as "at". */
+void		 peer_error_at(struct peer *, uint32_t id, const char *at,
+		    const char *code, const char *fmt, ...)
+		    __attribute__((format(printf, 5, 6)));
 void		 peer_permit(struct peer *, uint32_t type, enum permit);
 void		 peer_pause(struct peer *);	/* stop reading */
 void		 peer_resume(struct peer *);

@@ -8,7 +8,8 @@ mkfilter_SRCS =	privsep/mkfilter.c privsep/promises.c
 sbxd_SRCS =	privsep/sbxd.c
 sbxd_LIBS =
 
-spawn_SRCS =	privsep/spawn.c
+spawn_SRCS =	privsep/spawn.c privsep/spawn_clone.c privsep/spawn_session.c \
+		privsep/spawn_cgroup.c privsep/spawn_land.c
 spawn_LIBS =
 spawn_STATIC =	yes
 

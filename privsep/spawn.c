@@ -1,0 +1,166 @@
+/*
+ * spawn: namespaces, id maps, control groups, and the execution of init,
+ * worker and land, of nothing else. Keeps what writing a full id map takes:
+ * SETUID, SETGID, SETFCAP. It owns every session's user namespace, so it is
+ * root in all but name, and reads nobody but the broker and landd.
+ */
+#include <sys/wait.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include "../common/log.h"
+#include "pledge.h"
+#include "proc.h"
+#include "spawn.h"
+
+struct spawn	spawn = { .client = -1 };
+
+static void
+spawn_gone(struct peer *p, const char *why)
+{
+	if (why != NULL)
+		fatalx("%s: %s", role_name(p->ib.other), why);
+	exit(0);
+}
+
+static const struct handler sbxd_table[] = {
+	{ MSG_PEER, PERMIT_ALWAYS, spawn_on_peer },
+	{ MSG_START, PERMIT_ALWAYS, spawn_on_start },
+	{ MSG_KILL, PERMIT_ALWAYS, spawn_on_kill },
+	{ MSG_FREEZE, PERMIT_ALWAYS, spawn_on_freeze },
+	{ MSG_THAW, PERMIT_ALWAYS, spawn_on_thaw },
+};
+static const struct peer_ops sbxd_ops = {
+	.table = sbxd_table,
+	.n = sizeof(sbxd_table) / sizeof(sbxd_table[0]),
+	.gone = spawn_gone
+};
+
+static const struct handler landd_table[] = {
+	{ MSG_CHILD, PERMIT_ALWAYS, spawn_on_child },
+};
+static const struct peer_ops landd_ops = {
+	.table = landd_table,
+	.n = sizeof(landd_table) / sizeof(landd_table[0]),
+	.gone = spawn_gone
+};
+
+static void
+spawn_on_sigchld(evutil_socket_t sig, short what, void *arg)
+{
+	struct live	*l, *next;
+	pid_t		 pid;
+	int		 status;
+
+	(void)sig;
+	(void)what;
+	(void)arg;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (land_gone(pid, status))
+			continue;
+		TAILQ_FOREACH_SAFE(l, &spawn.lives, entry, next) {
+			if (l->init == pid)
+				live_init_gone(l, status);
+			else if (l->worker == pid)
+				live_worker_gone(l);
+			else
+				continue;
+			break;
+		}
+	}
+}
+
+static int
+program_open(const char *libexec, const char *name)
+{
+	char	path[LIMIT_PATH + 1];
+	int	fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", libexec, name) >=
+	    (int)sizeof(path))
+		fatalx("%s/%s: path too long", libexec, name);
+	if ((fd = open(path, O_PATH | O_CLOEXEC)) == -1)
+		fatal("%s", path);
+	return (fd);
+}
+
+/* While still root: everything that is opened by path, ever. */
+static void
+spawn_suite(struct imsgbuf *ib, uid_t *uid, int *channel)
+{
+	const struct m_SUITE	*suite;
+	struct msg		 msg;
+
+	proc_expect(ib, MSG_SUITE, &msg);
+	suite = msg.body;
+	if (suite->uids.n != UID_COUNT)
+		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
+	*uid = (uid_t)suite->uids.v[UID_SPAWN];
+	spawn.worker_uid = (uid_t)suite->uids.v[UID_WORKER];
+	spawn.exe_init = program_open(suite->libexec, "init");
+	spawn.exe_worker = program_open(suite->libexec, "worker");
+	spawn.exe_land = program_open(suite->libexec, "land");
+	spawn.cgroup = -1;
+	if (suite->cgroup != NULL && (spawn.cgroup = open(suite->cgroup,
+	    O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
+		fatal("%s", suite->cgroup);
+	msg_free(&msg);
+	proc_expect(ib, MSG_CHANNEL, &msg);
+	*channel = msg_take_fd(&msg);
+	msg_free(&msg);
+}
+
+static void
+spawn_signals(void)
+{
+	static struct event	*ev;
+
+	ev = evsignal_new(spawn.base, SIGCHLD, spawn_on_sigchld, NULL);
+	if (ev == NULL || event_add(ev, NULL) == -1)
+		fatalx("cannot watch SIGCHLD");
+	/* A terminal's ^C is for the broker, which ends us in order. */
+	if (signal(SIGINT, SIG_IGN) == SIG_ERR ||
+	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
+		fatal("signal");
+}
+
+int
+main(void)
+{
+	struct drop	drop = {
+		.keep = CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) |
+		    CAP_BIT(CAP_SETFCAP)
+	};
+	int		channel;
+
+	proc_begin("spawn", 4);
+	TAILQ_INIT(&spawn.lives);
+	if ((spawn.base = event_base_new()) == NULL)
+		fatalx("event_base_new");
+	spawn.sbxd = peer_new(spawn.base, PROC_FD, ROLE_SPAWN, ROLE_SBXD,
+	    &sbxd_ops, NULL);
+	if (spawn.sbxd == NULL)
+		fatal("peer");
+	peer_pause(spawn.sbxd);
+	proc_hello(&spawn.sbxd->ib, ROLE_SPAWN, ROLE_SBXD);
+	spawn_suite(&spawn.sbxd->ib, &drop.uid, &channel);
+	drop.gid = (gid_t)drop.uid;
+	spawn.landd = peer_new(spawn.base, channel, ROLE_SPAWN, ROLE_LANDD,
+	    &landd_ops, NULL);
+	if (spawn.landd == NULL)
+		fatal("peer");
+	spawn_signals();
+	/* No rlimit is lowered: a session's command would inherit it. */
+	drop_to(&drop);
+	pledge(PLEDGE_SPAWN);
+	peer_send(spawn.sbxd, MSG_READY, 0, -1, NULL);
+	peer_resume(spawn.sbxd);
+	event_base_dispatch(spawn.base);
+	fatalx("the event loop ended");
+}

@@ -1,0 +1,191 @@
+/*
+ * A session's control group: a v2 folder below the suite's, without
+ * controllers, for freezing and killing all of a session at once. Always a
+ * new folder: one that was killed once kills each later child at its birth.
+ */
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "spawn.h"
+
+#define FREEZE_TRIES	2000	/* at 1 ms: a task in the kernel for longer */
+#define REMOVE_TRIES	2000	/* is stuck, and is told */
+
+static int
+cgroup_write(int dir, const char *file, const char *value)
+{
+	int	fd, saved, r;
+
+	if ((fd = openat(dir, file, O_WRONLY | O_CLOEXEC)) == -1)
+		return (-1);
+	r = write(fd, value, strlen(value)) == (ssize_t)strlen(value) ? 0 : -1;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return (r);
+}
+
+/* s, so that no id can be one of the kernel's own files. */
+static void
+cgroup_name(const char *id, char *out, size_t size)
+{
+	snprintf(out, size, "s%s", id);
+}
+
+int
+cgroup_make(const char *id)
+{
+	char	name[LIMIT_SID + 2];
+
+	if (spawn.cgroup == -1)
+		return (-1);
+	cgroup_name(id, name, sizeof(name));
+	if (unlinkat(spawn.cgroup, name, AT_REMOVEDIR) == -1 &&
+	    errno != ENOENT)
+		return (-1);
+	if (mkdirat(spawn.cgroup, name, 0755) == -1)
+		return (-1);
+	return (openat(spawn.cgroup, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* Kills all; without a group, init, and the kernel the rest with it. */
+void
+cgroup_kill(struct live *l)
+{
+	if (l->cgroup != -1 && cgroup_write(l->cgroup, "cgroup.kill", "1") ==
+	    0)
+		return;
+	if (l->init != 0)
+		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
+}
+
+static void
+live_timer(struct live *l, event_callback_fn fn)
+{
+	const struct timeval	ms = { 0, 1000 };
+
+	if (l->timer != NULL)
+		event_free(l->timer);
+	if ((l->timer = evtimer_new(spawn.base, fn, l)) == NULL ||
+	    event_add(l->timer, &ms) == -1)
+		fatalx("a timer");
+}
+
+static void
+cgroup_on_remove(evutil_socket_t fd, short what, void *arg)
+{
+	struct live	*l = arg;
+	char		 name[LIMIT_SID + 2];
+
+	(void)fd;
+	(void)what;
+	cgroup_name(l->id, name, sizeof(name));
+	/* EBUSY: somebody is dying in it still. */
+	if (unlinkat(spawn.cgroup, name, AT_REMOVEDIR) == -1 &&
+	    errno == EBUSY && ++l->tries < REMOVE_TRIES) {
+		live_timer(l, cgroup_on_remove);
+		return;
+	}
+	if (l->tries == REMOVE_TRIES)
+		log_warnx("session %s: processes that do not end hold its "
+		    "control group", l->id);
+	live_ended(l);
+}
+
+void
+cgroup_remove(struct live *l)
+{
+	l->tries = 0;
+	if (l->cgroup == -1)
+		live_ended(l);
+	else
+		cgroup_on_remove(-1, 0, l);
+}
+
+static bool
+cgroup_frozen(struct live *l)
+{
+	char	buf[256];
+	ssize_t	n;
+	int	fd;
+
+	if ((fd = openat(l->cgroup, "cgroup.events", O_RDONLY | O_CLOEXEC)) ==
+	    -1)
+		return (false);
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return (false);
+	buf[n] = '\0';
+	return (strstr(buf, "frozen 1") != NULL);
+}
+
+static void
+freeze_failed(struct live *l, const char *why)
+{
+	if (l->cgroup != -1)
+		cgroup_write(l->cgroup, "cgroup.freeze", "0");
+	peer_error_at(spawn.sbxd, 0, l->id, "freeze.failed",
+	    "session %s cannot be frozen: %s", l->id, why);
+}
+
+static void
+freeze_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct live	*l = arg;
+	struct m_SID	 sid = { .session = l->id };
+
+	(void)fd;
+	(void)what;
+	if (l->thawed || l->killing)
+		return;
+	if (cgroup_frozen(l))
+		peer_send(spawn.sbxd, MSG_FROZEN, 0, -1, &sid);
+	else if (++l->tries >= FREEZE_TRIES)
+		freeze_failed(l, "a process of it is stuck in the kernel");
+	else
+		live_timer(l, freeze_on_timer);
+}
+
+void
+spawn_on_freeze(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*sid = msg->body;
+	struct live		*l;
+
+	if ((l = live_find(sid->session)) == NULL || l->killing) {
+		peer_error_at(p, 0, sid->session, "session.ended",
+		    "session %s has no process to freeze", sid->session);
+		return;
+	}
+	l->thawed = false;
+	l->tries = 0;
+	if (l->cgroup == -1)
+		freeze_failed(l, "this system has no cgroup v2");
+	else if (cgroup_write(l->cgroup, "cgroup.freeze", "1") == -1)
+		freeze_failed(l, strerror(errno));
+	else
+		freeze_on_timer(-1, 0, l);
+}
+
+void
+spawn_on_thaw(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*sid = msg->body;
+	struct live		*l;
+
+	if ((l = live_find(sid->session)) != NULL) {
+		l->thawed = true;
+		if (l->cgroup != -1 && cgroup_write(l->cgroup,
+		    "cgroup.freeze", "0") == -1)
+			log_warn("thawing session %s", l->id);
+	}
+	peer_send(p, MSG_THAWED, 0, -1, sid);
+}
