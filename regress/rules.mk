@@ -1,1 +1,78 @@
+# Tests: every regress/FOLDER/NAME_test.c and NAME_test.sh is a program that
+# kyua runs, its cases by way of regress/lib/isolate.c. NAME_long_test.* are
+# check-long's. See regress/README.
+#
+# A regress/FOLDER/sources.mk may add, for FOLDER/NAME:
+#	regress/FOLDER/NAME_SRCS	further files of the suite to link
+#	regress/FOLDER/NAME_LIBS	pkg-config names
+#	REGRESS_HELPERS			regress/FOLDER/NAME: programs that the
+#					tests run, one C file each
+-include $(wildcard regress/*/sources.mk)
 
+test_lib_SRCS =	regress/lib/reexec.c regress/lib/test.c \
+		regress/lib/clean.c regress/lib/helper.c
+TEST_C :=	$(patsubst %.c,%,$(wildcard regress/*/*_test.c))
+TEST_SH :=	$(patsubst %.sh,%,$(wildcard regress/*/*_test.sh))
+TEST_C_WHOLE :=	$(foreach t,$(TEST_C),$(call whole,$(t)))
+ISOLATE =	$(BUILD)/regress/lib/isolate
+
+# What compiles for tests only (a suite's own file is in OBJS already).
+TEST_SRCS :=	$(sort regress/lib/isolate.c $(test_lib_SRCS) \
+		$(TEST_C:%=%.c) $(REGRESS_HELPERS:%=%.c) \
+		$(filter-out $(OBJ_SRCS),$(foreach t,$(TEST_C),$($(t)_SRCS))))
+TEST_OBJS :=	$(call obj,$(TEST_SRCS))
+$(call obj,$(test_lib_SRCS) $(TEST_C:%=%.c)): OBJ_LIBS += atf-c
+$(foreach t,$(TEST_C),$(eval $(call obj,$(t).c): OBJ_LIBS += $($(t)_LIBS)))
+$(foreach t,$(REGRESS_HELPERS),$(eval $(call obj,$(t).c): \
+    OBJ_LIBS += $($(t)_LIBS)))
+$(call obj,regress/lib/isolate.c): OBJ_DEFS = -DSBX_SRC='"$(CURDIR)"'
+
+$(ISOLATE): $(call obj,regress/lib/isolate.c)
+	@mkdir -p $(@D)
+	@$(call say,link,$@)
+	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $^
+
+# $(1) test or helper, $(2) what comes with it, $(3) libraries.
+define test_rule
+$(BUILD)/$(1): $(call obj,$(1).c $($(1)_SRCS) $(2)) $(FRAME_ARCHIVES)
+	@mkdir -p $$(@D)
+	@$$(call say,link,$$@)
+	$$(Q)$$(CC) $$(CFLAGS) $$(HARDEN_LD) $$(LDFLAGS) -o $$@ \
+	    $$(filter %.o,$$^) $$(FRAME_ARCHIVES) \
+	    $$(call pkg_libs,$(3) $$($(1)_LIBS) $$(BASE_LIBS))
+endef
+$(foreach t,$(TEST_C),$(eval $(call test_rule,$(t),$(test_lib_SRCS),atf-c)))
+$(foreach t,$(REGRESS_HELPERS),$(eval $(call test_rule,$(t))))
+
+# In sh: one file, with where the build is, the library and the test's text.
+$(TEST_SH:%=$(BUILD)/%): $(BUILD)/%: %.sh regress/lib/test.sh
+	@mkdir -p $(@D)
+	$(Q){ printf '#!%s\n' "$$(command -v atf-sh)"; \
+	    printf 'SBX_TEST_ISOLATE=%s\n' '$(abspath $(ISOLATE))'; \
+	    cat regress/lib/test.sh $<; } >$@.new && chmod 755 $@.new && \
+	    mv -f $@.new $@
+
+# Kyuafiles, made, so that no test is forgotten in one.
+TESTS =		$(sort $(TEST_C_WHOLE) $(TEST_SH))
+TEST_DIRS =	$(sort $(patsubst %/,%,$(dir $(TESTS:regress/%=%))))
+$(BUILD)/regress/Kyuafile: regress/rules.mk FORCE
+	@mkdir -p $(@D) $(TEST_DIRS:%=$(@D)/%)
+	@{ echo 'syntax(2)'; echo 'test_suite("sbx")'; \
+	    for d in $(TEST_DIRS); do \
+		echo "include(\"$$d/Kyuafile\")"; done; } >$@
+	@for d in $(TEST_DIRS); do { echo 'syntax(2)'; \
+	    echo 'test_suite("sbx")'; for t in $(TESTS:regress/%=%); do \
+	    case $$t in $$d/*) echo \
+	    "if fs.exists(\"$${t##*/}\") then" \
+	    "atf_test_program{name=\"$${t##*/}\"} end" ;; esac; done; } \
+	    >$(@D)/$$d/Kyuafile; done
+
+tests: all $(ISOLATE) $(TESTS:%=$(BUILD)/%) $(REGRESS_HELPERS:%=$(BUILD)/%) \
+    $(BUILD)/regress/Kyuafile
+
+check check-long:
+	@tools/setup check
+	@+$(MAKE) --no-print-directory tests
+	@sh regress/lib/run $(BUILD) $@
+
+.PHONY: tests check check-long

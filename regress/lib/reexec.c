@@ -1,0 +1,42 @@
+/*
+ * Linked into every test program in C: a case's first act is to execute the
+ * program again by way of isolate. Listing the cases (-l) needs none of that.
+ */
+#include <err.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void reexec(int, char **) __attribute__((constructor));
+
+static void
+reexec(int argc, char **argv)
+{
+	char self[PATH_MAX], isolate[PATH_MAX + 16], **args, *slash;
+	ssize_t n;
+	int i;
+
+	if (getenv("SBX_ISOLATED") != NULL)
+		return;
+	for (i = 1; i < argc; i++)
+		if (strcmp(argv[i], "-l") == 0)
+			return;
+	if ((n = readlink("/proc/self/exe", self, sizeof(self) - 1)) == -1)
+		err(1, "/proc/self/exe");
+	self[n] = '\0';
+	/* BUILD/regress/FOLDER/NAME, beside it BUILD/regress/lib/isolate. */
+	memcpy(isolate, self, (size_t)n + 1);
+	for (i = 0; i < 2; i++)
+		if ((slash = strrchr(isolate, '/')) != NULL)
+			*slash = '\0';
+	strcat(isolate, "/lib/isolate");
+	if ((args = calloc((size_t)argc + 2, sizeof(*args))) == NULL)
+		err(1, NULL);
+	args[0] = isolate;
+	args[1] = self;
+	for (i = 1; i < argc; i++)
+		args[i + 1] = argv[i];
+	execv(isolate, args);
+	err(1, "%s", isolate);
+}
