@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -84,7 +85,8 @@ child_become(const struct drop *user)
 static void
 child_main(const struct clone_as *as, int go)
 {
-	static char	*argv[] = { (char[]){ "sbx-init" }, NULL };
+	static char	 name[] = "sbx-init";
+	static char	*argv[] = { name, NULL };
 	static char	*envp[] = { NULL };
 	sigset_t	 none;
 	char		 c;
