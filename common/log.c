@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "escape.h"
 #include "log.h"
 
 static const char	*log_name = "sbx";
@@ -17,42 +18,28 @@ log_init(const char *name, int verbose)
 	log_verbose = verbose;
 }
 
-/* A log line is read on a terminal: nothing in it may drive that terminal. */
-static void
-log_visible(char *out, size_t size, const char *in)
-{
-	size_t	n = 0;
-
-	for (; *in != '\0' && n + 5 < size; in++) {
-		unsigned char c = (unsigned char)*in;
-
-		if (c < 0x20 || c == 0x7f) {
-			snprintf(out + n, 5, "\\%03o", (unsigned int)c);
-			n += 4;
-		} else
-			out[n++] = *in;
-	}
-	out[n] = '\0';
-}
-
 static void
 log_line(const char *level, int errnum, const char *fmt, va_list ap)
 {
-	char	text[2048], seen[4096], line[4400];
+	char	text[2048], line[4400], *seen;
 	int	n;
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	log_visible(seen, sizeof(seen), text);
+	/* A log line is read on a terminal: nothing in it may drive that. */
+	seen = escape_text(text, strlen(text), "");
 	if (errnum != 0)
 		n = snprintf(line, sizeof(line), "%s: %s%s: %s\n", log_name,
-		    level, seen, strerror(errnum));
+		    level, seen != NULL ? seen : "", strerror(errnum));
 	else
 		n = snprintf(line, sizeof(line), "%s: %s%s\n", log_name, level,
-		    seen);
+		    seen != NULL ? seen : "out of memory");
+	free(seen);
 	if (n < 0)
 		return;
-	if ((size_t)n >= sizeof(line))
+	if ((size_t)n >= sizeof(line)) {
 		n = sizeof(line) - 1;
+		line[n - 1] = '\n';
+	}
 	/* One write a line, so that lines of several processes do not mix. */
 	if (write(STDERR_FILENO, line, (size_t)n) == -1)
 		return;

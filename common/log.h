@@ -1,6 +1,6 @@
 /*
- * One line to stderr: "sbxd: level: text", everything from elsewhere made
- * visible (control bytes as \ooo). Levels are syslog's; debug only by -v.
+ * One line to stderr: "sbxd: level: text", made visible as escape.h says.
+ * Levels are syslog's; debug only by -v.
  */
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
