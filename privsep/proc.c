@@ -117,7 +117,7 @@ proc_place(const int *fds, size_t n)
 int
 proc_spawn(const struct proc_start *ps)
 {
-	char		*argv[2] = { NULL, NULL };
+	char		*argv[3] = { NULL, NULL, NULL };
 	static char	*envp[1] = { NULL };
 	sigset_t	 none;
 	pid_t		 pid;
@@ -126,12 +126,11 @@ proc_spawn(const struct proc_start *ps)
 		errno = EINVAL;
 		return (-1);
 	}
-	if ((argv[0] = strdup(ps->argv0)) == NULL)
-		return (-1);
-	if ((pid = fork()) != 0) {
-		free(argv[0]);
+	/* execve does not write to them; its type has no const. */
+	argv[0] = (char *)(uintptr_t)ps->argv0;
+	argv[1] = (char *)(uintptr_t)ps->argv1;
+	if ((pid = fork()) != 0)
 		return (pid);
-	}
 	/* The exe's descriptor first, out of the way of the others. */
 	int exe = ps->exe;
 

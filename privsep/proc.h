@@ -34,6 +34,7 @@ struct proc_start {
 	/* Runs in the child before exec (drop of ids); -1 ends it. */
 	int		(*setup)(void *);
 	void		*arg;
+	const char	*argv1;		/* its only argument, NULL: none */
 };
 int	proc_spawn(const struct proc_start *);
 
