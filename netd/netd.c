@@ -13,6 +13,7 @@
 #include <linux/capability.h>
 
 #include <event2/event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,13 +201,12 @@ netd_confine(const struct m_SUITE *suite)
 {
 	struct drop	d = { .keep = CAP_BIT(CAP_NET_ADMIN) };
 
-	if (suite->uids.n < UID_COUNT)
-		fatalx("SUITE: %zu uids, %d are needed", suite->uids.n,
-		    UID_COUNT);
+	if (suite->uids.n != UID_COUNT)
+		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
 	d.uid = (uid_t)suite->uids.v[UID_NETD];
 	d.gid = (gid_t)suite->uids.v[UID_NETD];
 	if (d.uid == 0 || d.uid != suite->uids.v[UID_NETD])
-		fatalx("SUITE: uid %llu is none for netd",
+		fatalx("uid %llu from sbxd is none for netd",
 		    (unsigned long long)suite->uids.v[UID_NETD]);
 	drop_to(&d);
 	pledge(PLEDGE_NETD);
@@ -226,12 +226,19 @@ main(void)
 	p = peer_new(base, PROC_FD, ROLE_NETD, ROLE_SBXD, &netd_ops, NULL);
 	if (p == NULL)
 		fatal("fd %d", PROC_FD);
+	/* Until the loop runs messages are taken one by one. */
+	peer_pause(p);
 	proc_hello(&p->ib, ROLE_NETD, ROLE_SBXD);
 	proc_expect(&p->ib, MSG_SUITE, &msg);
 	link_learn_host(PROC_FD);
+	/* A terminal's ^C is for the broker, which ends us in order. */
+	if (signal(SIGINT, SIG_IGN) == SIG_ERR ||
+	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
+		fatal("signal");
 	netd_confine(msg.body);
 	msg_free(&msg);
 	peer_send(p, MSG_READY, 0, -1, NULL);
+	peer_resume(p);
 	event_base_dispatch(base);
 	fatalx("the event loop ended");
 }
