@@ -28,13 +28,12 @@ void	proc_expect(struct imsgbuf *, uint32_t type, struct msg *);
 struct proc_start {
 	int		 exe;		/* O_PATH descriptor, or -1 */
 	const char	*path;		/* used if exe is -1 */
-	const char	*argv0;
+	const char	*argv0, *argv1;	/* argv1: NULL for none */
 	const int	*fds;
 	size_t		 nfds;
 	/* Runs in the child before exec (drop of ids); -1 ends it. */
 	int		(*setup)(void *);
 	void		*arg;
-	const char	*argv1;		/* its only argument, NULL: none */
 };
 int	proc_spawn(const struct proc_start *);
 
