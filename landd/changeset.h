@@ -81,6 +81,9 @@ struct job {
 	const char *const *hide;	/* canonical absolute paths, NULL-ended */
 	const char	*root;		/* the project's absolute path */
 	struct baselines *baselines;	/* later than T0; may be empty */
+	/* The real repository's folders, for its index and info/exclude:
+	 * changeset_setup's, 0 or -1: none. */
+	int		 gitdir, commondir;
 };
 
 struct changeset {
@@ -93,6 +96,13 @@ struct changeset {
 	uint8_t		 digest[DIGEST_LEN];	/* over manifest and patch */
 };
 
+/*
+ * Before the confinement: starts libgit2 (it asks for ids and reads
+ * certificates, which no filter of ours allows), and opens gitdir and
+ * commondir, which for a linked worktree lie outside the project; whoever
+ * confines lets both be read. -1 where libgit2 does not start.
+ */
+int	changeset_setup(struct job *);
 /*
  * walk.c: walks the layer and fills set: kinds, images, drift; post-images
  * are copied to stage as 1, 2, 3 ... while they are hashed (the session is
