@@ -1,0 +1,98 @@
+/*
+ * sbx-worker: see worker.h. Descriptor 3 is sbxd, 4 is init.
+ */
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "../privsep/drop.h"
+#include "../privsep/pledge.h"
+#include "../privsep/proc.h"
+#include "../privsep/unveil.h"
+#include "caps.h"
+#include "worker.h"
+
+#define INIT_FD		(PROC_FD + 1)
+
+/* Descriptors: the kept ones, those on their way, a client, a terminal. */
+#define WORKER_NOFILE	256
+/* Queues of 1 MiB, and a SETUP of 4 three times over while it is relayed. */
+#define WORKER_AS	((size_t)128 << 20)
+
+/* spawn has changed the uid, and emptied every set, before the exec. */
+static void
+worker_confine(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0) == -1)
+		fatal("PR_SET_DUMPABLE");
+	drop_limits(WORKER_NOFILE, WORKER_AS);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		fatal("PR_SET_NO_NEW_PRIVS");
+	if (!caps_none())
+		fatalx("started with a capability: spawn has to drop them");
+	unveil_end(unveil_begin());
+	pledge(PLEDGE_WORKER);
+}
+
+/* Who made the socket pair: the one uid that may connect to us later. */
+static uid_t
+worker_broker(void)
+{
+	struct ucred	cred;
+	socklen_t	len = sizeof(cred);
+
+	if (getsockopt(PROC_FD, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1)
+		fatal("SO_PEERCRED of sbxd");
+	return (cred.uid);
+}
+
+static struct event_base *
+worker_base(void)
+{
+	struct event_config	*cfg;
+	struct event_base	*base;
+
+	if ((cfg = event_config_new()) == NULL ||
+	    event_config_set_flag(cfg, EVENT_BASE_FLAG_IGNORE_ENV) == -1 ||
+	    (base = event_base_new_with_config(cfg)) == NULL)
+		fatalx("no event loop");
+	event_config_free(cfg);
+	return (base);
+}
+
+int
+main(void)
+{
+	static struct worker	w = { .in_fd = -1 };
+	struct imsgbuf		ib;
+	struct m_HELLO		hello;
+
+	proc_begin("worker", INIT_FD + 1);
+	prctl(PR_SET_NAME, "sbx-worker");
+	TAILQ_INIT(&w.kept);
+	TAILQ_INIT(&w.clients);
+	TAILQ_INIT(&w.backlog);
+	w.broker = worker_broker();
+	w.base = worker_base();
+	if (imsg_init(&ib, PROC_FD, ROLE_WORKER, ROLE_SBXD) == -1)
+		fatal("imsg_init");
+	worker_confine();
+	output_begin(&w);
+	input_begin(&w);
+
+	/* init starts while we do: what it waits for goes out at once. */
+	if ((w.init = peer_new(w.base, INIT_FD, ROLE_WORKER, ROLE_INIT,
+	    &inside_ops, &w)) == NULL)
+		fatal("the socket to init");
+	proc_hello_fill(&hello, ROLE_WORKER);
+	peer_send(w.init, MSG_HELLO, 0, -1, &hello);
+	proc_hello(&ib, ROLE_WORKER, ROLE_SBXD);
+	if ((w.sbxd = peer_adopt(w.base, &ib, &broker_ops, &w)) == NULL)
+		fatal("the socket to sbxd");
+	event_base_dispatch(w.base);
+	fatalx("the event loop ended");
+}
