@@ -11,7 +11,8 @@
 ATF_TC(isolated);
 ATF_TC_HEAD(isolated, tc)
 {
-	atf_tc_set_md_var(tc, "descr", "a case is not pid 1, but pid 1 is ours");
+	atf_tc_set_md_var(tc, "descr",
+	    "a case is not pid 1, but pid 1 is ours");
 	atf_tc_set_md_var(tc, "require.user", "root");
 }
 ATF_TC_BODY(isolated, tc)

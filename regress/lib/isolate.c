@@ -62,19 +62,21 @@ file_write(const char *dir, const char *name, const char *text)
 static void
 cgroup_make(struct isolation *iso)
 {
-	char line[PATH_MAX], root[PATH_MAX] = "", own[PATH_MAX] = "";
+	char line[1024], root[256] = "", own[512] = "";
 	FILE *f;
 
 	if ((f = fopen("/proc/self/mountinfo", "re")) == NULL)
 		return;
 	while (fgets(line, sizeof(line), f) != NULL)
-		if (strstr(line, " - cgroup2 ") != NULL)
-			sscanf(line, "%*d %*d %*s %*s %s", root);
+		if (strstr(line, " - cgroup2 ") != NULL &&
+		    sscanf(line, "%*d %*d %*s %*s %255s", root) != 1)
+			root[0] = '\0';
 	fclose(f);
 	if ((f = fopen("/proc/self/cgroup", "re")) == NULL)
 		return;
 	while (fgets(line, sizeof(line), f) != NULL)
-		sscanf(line, "0::%s", own);
+		if (sscanf(line, "0::%511s", own) == 1)
+			break;
 	fclose(f);
 	if (*root == '\0' || *own == '\0')
 		return;

@@ -13,7 +13,7 @@ static void reexec(int, char **) __attribute__((constructor));
 static void
 reexec(int argc, char **argv)
 {
-	char self[PATH_MAX], isolate[PATH_MAX + 16], **args, *slash;
+	char self[PATH_MAX], isolate[PATH_MAX], **args, *slash;
 	ssize_t n;
 	int i;
 
@@ -26,11 +26,13 @@ reexec(int argc, char **argv)
 		err(1, "/proc/self/exe");
 	self[n] = '\0';
 	/* BUILD/regress/FOLDER/NAME, beside it BUILD/regress/lib/isolate. */
-	memcpy(isolate, self, (size_t)n + 1);
+	strlcpy(isolate, self, sizeof(isolate));
 	for (i = 0; i < 2; i++)
 		if ((slash = strrchr(isolate, '/')) != NULL)
 			*slash = '\0';
-	strcat(isolate, "/lib/isolate");
+	if (strlcat(isolate, "/lib/isolate", sizeof(isolate)) >=
+	    sizeof(isolate))
+		errx(1, "%s: path too long", self);
 	if ((args = calloc((size_t)argc + 2, sizeof(*args))) == NULL)
 		err(1, NULL);
 	args[0] = isolate;
