@@ -1,0 +1,122 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan.h"
+
+/*
+ * Every landed file is read back from where it now is. One with other bytes
+ * and another time than it was staged with was written to by somebody since,
+ * which is his right; other bytes at the same time are a broken copy.
+ */
+int
+plan_verify(const struct plan *p, int root, const struct folder *f,
+    struct landing_result *res)
+{
+	const struct op	*op;
+	struct sight	 s;
+	uint8_t		 sha[DIGEST_LEN];
+	size_t		 i;
+	bool		 wrong;
+
+	for (i = 0; i < p->n; i++) {
+		op = &p->v[i];
+		if (op->kind != OP_REPLACE && op->kind != OP_CREATE)
+			continue;
+		if (sight_get(&s, op, root, f) == -1) {
+			sight_close(&s);
+			return (landing_errno(res, "verifying", op->path));
+		}
+		wrong = sight_state(&s, op) == SIGHT_NEW &&
+		    tree_hash(s.pl.parent, s.pl.base, sha) == 0 &&
+		    digest_cmp(sha, op->post.sha) != 0 &&
+		    !sight_edited(&s, op);
+		sight_close(&s);
+		if (wrong)
+			return (landing_fail(res, "land.failed", "%s does not "
+			    "read back as it was written",
+			    shown_path(op->path).s));
+	}
+	return (0);
+}
+
+/* The real file as this landing left it. Where somebody else has had it
+ * since, no ctime: it will count as changed by him. */
+static int
+finish_baseline(const struct op *op, const struct sight *s,
+    struct landing_result *res)
+{
+	struct baseline	*b;
+
+	if ((b = calloc(1, sizeof(*b))) == NULL ||
+	    (b->path = strdup(op->path)) == NULL) {
+		free(b);
+		return (-1);
+	}
+	if (op->kind != OP_DELETE) {
+		b->image = op->kind == OP_CHMOD ? op->pre : op->post;
+		b->image.mode = op->post.mode & (S_IFMT | 0777);
+		b->image.dev = s->pl.st.st_dev;
+		memset(&b->image.ctime, 0, sizeof(b->image.ctime));
+		if (sight_state(s, op) == SIGHT_NEW && (op->kind == OP_CHMOD ||
+		    !sight_edited(s, op)))
+			b->image.ctime = s->pl.st.st_ctim;
+	}
+	TAILQ_INSERT_TAIL(&res->done, b, entry);
+	return (0);
+}
+
+static int
+finish_op(const struct plan *p, const struct op *op, int root,
+    const struct folder *f, struct landing_result *res)
+{
+	struct sight	s;
+	bool		done, again;
+	int		rv = 0;
+
+	if (sight_get(&s, op, root, f) == -1) {
+		sight_close(&s);
+		return (-1);
+	}
+	done = op->kind != OP_RMDIR || sight_state(&s, op) == SIGHT_NEW;
+	/* Deleted to be made anew: the second step speaks for both. */
+	again = op->kind == OP_DELETE &&
+	    (plan_find(p, OP_CREATE, op->path) != NULL ||
+	    plan_find(p, OP_MKDIR, op->path) != NULL);
+	if (op->kind != OP_RMDIR && op->kind != OP_MKDIR &&
+	    !(op->kind == OP_DELETE &&
+	    plan_find(p, OP_CREATE, op->path) != NULL))
+		rv = finish_baseline(op, &s, res);
+	sight_close(&s);
+	if (rv == -1 || !done || again)
+		return (rv);
+	if ((res->paths[res->npaths] = strdup(op->path)) == NULL)
+		return (-1);
+	res->npaths++;
+	return (0);
+}
+
+int
+plan_finish(const struct plan *p, int root, const struct folder *f,
+    const uint8_t *journal, size_t len, struct landing_result *res)
+{
+	struct digest	d;
+	size_t		i;
+
+	if ((res->paths = calloc(p->n + 1, sizeof(*res->paths))) == NULL ||
+	    (res->made.folder = strdup(p->folder)) == NULL)
+		return (-1);
+	for (i = 0; i < p->n; i++)
+		if (finish_op(p, &p->v[i], root, f, res) == -1)
+			return (-1);
+	res->made.n = p->number;
+	res->made.dev = p->dev;
+	res->made.ino = p->ino;
+	res->made.when = p->when;
+	memcpy(res->made.digest, p->digest, DIGEST_LEN);
+	digest_init(&d);
+	digest_add(&d, journal, len);
+	digest_end(&d, res->made.record);
+	return (0);
+}
