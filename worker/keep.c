@@ -18,6 +18,7 @@ kept_kind(const char *kind)
 {
 	static const char *const	kinds[] = {
 		"pidns", "userns", "mntns", "netns", "cgroupns", "pidfd",
+		"workerfd",
 		"clone-project", "clone-home", "clone-root"
 	};
 	size_t				i;

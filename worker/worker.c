@@ -68,7 +68,6 @@ int
 main(void)
 {
 	static struct worker	w = { .in_fd = -1 };
-	struct imsgbuf		ib;
 	struct m_HELLO		hello;
 
 	proc_begin("worker", INIT_FD + 1);
@@ -78,21 +77,23 @@ main(void)
 	TAILQ_INIT(&w.backlog);
 	w.broker = worker_broker();
 	w.base = worker_base();
-	if (imsg_init(&ib, PROC_FD, ROLE_WORKER, ROLE_SBXD) == -1)
-		fatal("imsg_init");
 	worker_confine();
 	output_begin(&w);
 	input_begin(&w);
+	w.sbxd = peer_new(w.base, PROC_FD, ROLE_WORKER, ROLE_SBXD, &broker_ops,
+	    &w);
+	w.init = peer_new(w.base, INIT_FD, ROLE_WORKER, ROLE_INIT, &inside_ops,
+	    &w);
+	if (w.sbxd == NULL || w.init == NULL)
+		fatal("the sockets to sbxd and init");
 
-	/* init starts while we do: what it waits for goes out at once. */
-	if ((w.init = peer_new(w.base, INIT_FD, ROLE_WORKER, ROLE_INIT,
-	    &inside_ops, &w)) == NULL)
-		fatal("the socket to init");
+	/* init starts while we do: what it waits for goes out at once. sbxd's
+	 * HELLO has been waiting for us, and more behind it. */
 	proc_hello_fill(&hello, ROLE_WORKER);
 	peer_send(w.init, MSG_HELLO, 0, -1, &hello);
-	proc_hello(&ib, ROLE_WORKER, ROLE_SBXD);
-	if ((w.sbxd = peer_adopt(w.base, &ib, &broker_ops, &w)) == NULL)
-		fatal("the socket to sbxd");
+	peer_pause(w.sbxd);
+	proc_hello(&w.sbxd->ib, ROLE_WORKER, ROLE_SBXD);
+	peer_resume(w.sbxd);
 	event_base_dispatch(w.base);
 	fatalx("the event loop ended");
 }

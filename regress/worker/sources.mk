@@ -1,0 +1,1 @@
+regress/worker/terminal_test_SRCS = regress/worker/session.c
