@@ -231,12 +231,13 @@ init_start(struct session *s, const struct session_opts *o, int sock)
 		.pidfd = (uint64_t)(uintptr_t)&s->pidfd,
 		.exit_signal = SIGCHLD
 	};
-	int		  exe, go[2];
+	int		  exe, fd, go[2];
 
 	if (o->network != NULL && strcmp(o->network, "none") == 0)
 		ca.flags |= CLONE_NEWNET;
-	MUST(exe = open(test_program("libexec/sbx/init"), O_PATH | O_CLOEXEC));
-	MUST(exe = fcntl(exe, F_DUPFD_CLOEXEC, 20));
+	MUST(fd = open(test_program("libexec/sbx/init"), O_PATH | O_CLOEXEC));
+	MUST(exe = fcntl(fd, F_DUPFD_CLOEXEC, 20));
+	close(fd);
 	MUST(sock = fcntl(sock, F_DUPFD_CLOEXEC, 21));
 	MUST(pipe2(go, O_CLOEXEC));
 	MUST(s->init = (pid_t)syscall(SYS_clone3, &ca, sizeof(ca)));
