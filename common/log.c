@@ -10,6 +10,7 @@
 
 static const char	*log_name = "sbx";
 static int		 log_verbose;
+static int		 log_fatal_fd = -1;
 
 void
 log_init(const char *name, int verbose)
@@ -18,8 +19,14 @@ log_init(const char *name, int verbose)
 	log_verbose = verbose;
 }
 
+void
+log_fatal_to(int fd)
+{
+	log_fatal_fd = fd;
+}
+
 static void
-log_line(const char *level, int errnum, const char *fmt, va_list ap)
+log_line(int fd, const char *level, int errnum, const char *fmt, va_list ap)
 {
 	char	text[2048], line[4400], *seen;
 	int	n;
@@ -41,19 +48,20 @@ log_line(const char *level, int errnum, const char *fmt, va_list ap)
 		line[n - 1] = '\n';
 	}
 	/* One write a line, so that lines of several processes do not mix. */
-	if (write(STDERR_FILENO, line, (size_t)n) == -1)
+	if (write(fd, line, (size_t)n) == -1)
 		return;
 }
 
-#define LOG_BODY(level, errnum) do {					\
+#define LOG_TO(fd, level, errnum) do {					\
 	va_list	 ap;							\
 	int	 saved = errno;						\
 									\
 	va_start(ap, fmt);						\
-	log_line(level, errnum, fmt, ap);				\
+	log_line(fd, level, errnum, fmt, ap);				\
 	va_end(ap);							\
 	errno = saved;							\
 } while (0)
+#define LOG_BODY(level, errnum)	LOG_TO(STDERR_FILENO, level, errnum)
 
 void
 log_warn(const char *fmt, ...)
@@ -84,6 +92,8 @@ void
 fatal(const char *fmt, ...)
 {
 	LOG_BODY("fatal: ", saved);
+	if (log_fatal_fd != -1)
+		LOG_TO(log_fatal_fd, "", saved);
 	_exit(1);
 }
 
@@ -91,5 +101,7 @@ void
 fatalx(const char *fmt, ...)
 {
 	LOG_BODY("fatal: ", 0);
+	if (log_fatal_fd != -1)
+		LOG_TO(log_fatal_fd, "", 0);
 	_exit(1);
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/escape.h"
+#include "../common/fields.h"
 #include "../common/log.h"
 #include "peer.h"
 
@@ -204,32 +206,46 @@ peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
 		event_add(p->wev, NULL);
 }
 
+/* A path in the text may hold any byte, a message's text may not. */
+static void
+peer_error_send(struct peer *p, uint32_t id, const char *at, const char *code,
+    const char *fmt, va_list ap)
+{
+	char		 text[LIMIT_MESSAGE + 1], *seen;
+	struct m_ERROR	 e = { .code = code, .message = text, .at = at };
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	if (!utf8_valid(text, strlen(text))) {
+		seen = escape_text(text, strlen(text), "");
+		snprintf(text, sizeof(text), "%s", seen != NULL ? seen : "");
+		free(seen);
+		/* Escapes are ASCII, but what was valid may be cut. */
+		if (!utf8_valid(text, strlen(text)))
+			text[0] = '\0';
+	}
+	peer_send(p, MSG_ERROR, id, -1, &e);
+}
+
 void
 peer_error(struct peer *p, uint32_t id, const char *code, const char *fmt,
     ...)
 {
-	char		text[LIMIT_MESSAGE + 1];
-	struct m_ERROR	e = { .code = code, .message = text };
-	va_list		ap;
+	va_list	ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	peer_error_send(p, id, NULL, code, fmt, ap);
 	va_end(ap);
-	peer_send(p, MSG_ERROR, id, -1, &e);
 }
 
 void
 peer_error_at(struct peer *p, uint32_t id, const char *at, const char *code,
     const char *fmt, ...)
 {
-	char		text[LIMIT_MESSAGE + 1];
-	struct m_ERROR	e = { .code = code, .message = text, .at = at };
-	va_list		ap;
+	va_list	ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	peer_error_send(p, id, at, code, fmt, ap);
 	va_end(ap);
-	peer_send(p, MSG_ERROR, id, -1, &e);
 }
 
 void

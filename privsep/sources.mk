@@ -5,7 +5,13 @@ frame_SRCS =	privsep/imsg.c privsep/peer.c privsep/proc.c privsep/drop.c \
 # Runs while building: promise sets to BPF.
 mkfilter_SRCS =	privsep/mkfilter.c privsep/promises.c
 
-sbxd_SRCS =	privsep/sbxd.c
+sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
+		privsep/sbxd_cgroup.c privsep/sbxd_conf.c \
+		privsep/sbxd_client.c privsep/sbxd_session.c \
+		privsep/sbxd_new.c privsep/sbxd_worker.c \
+		privsep/sbxd_helper.c privsep/sbxd_job.c \
+		privsep/sbxd_review.c privsep/sbxd_doctor.c \
+		privsep/sbxd_audit.c privsep/record.c
 sbxd_LIBS =
 
 spawn_SRCS =	privsep/spawn.c privsep/spawn_clone.c privsep/spawn_session.c \

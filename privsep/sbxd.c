@@ -1,0 +1,222 @@
+/*
+ * sbxd: the broker. Starts as root, starts and tells the helpers, and gives
+ * everything up before the first client is heard.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "../common/path.h"
+#include "sbxd.h"
+
+#define STATE_DEFAULT	"/var/lib/sbx"
+#define SOCKET_DEFAULT	"/run/sbx/sbxd.sock"
+#define READY_FD	3
+
+struct sbxd	sbxd;
+
+static void
+usage(void)
+{
+	fprintf(stderr, "usage: sbxd [-denv] [-f file]\n");
+	exit(2);
+}
+
+static void
+path_set(char *out, const char *value, const char *what)
+{
+	if (!path_is_canonical(value))
+		fatalx("%s is %s: give an absolute path without . .. and "
+		    "doubled slashes", what, value);
+	if (strlcpy(out, value, LIMIT_PATH + 1) > LIMIT_PATH)
+		fatalx("%s is longer than %d bytes", what, LIMIT_PATH);
+}
+
+/* SBX_STATE names state and socket; else conf does; else the defaults. */
+static void
+paths_find(void)
+{
+	const char	*state = getenv("SBX_STATE");
+	char		 sock[LIMIT_PATH + 16];
+
+	if (state != NULL && *state != '\0') {
+		path_set(sbxd.conf.state, state, "SBX_STATE");
+		sbxd.conf.private_state = true;
+	} else if (sbxd.conf.state[0] == '\0')
+		path_set(sbxd.conf.state, STATE_DEFAULT, "the state");
+	if (sbxd.conf.private_state || sbxd.conf.embedded) {
+		snprintf(sock, sizeof(sock), "%s/sbxd.sock", sbxd.conf.state);
+		path_set(sbxd.conf.socket, sock, "the socket");
+	} else if (sbxd.conf.socket[0] == '\0')
+		path_set(sbxd.conf.socket, SOCKET_DEFAULT, "the socket");
+	if (strcmp(sbxd.conf.state, "/") == 0)
+		fatalx("the state cannot be /: give a folder of its own");
+}
+
+/* In a build tree as installed: ../libexec/sbx from where sbxd lies. */
+static void
+libexec_find(void)
+{
+	char		 self[LIMIT_PATH + 1], path[LIMIT_PATH + 32];
+	struct stat	 st;
+	ssize_t		 n;
+
+	if ((n = readlink("/proc/self/exe", self, sizeof(self) - 1)) == -1)
+		fatal("/proc/self/exe");
+	self[n] = '\0';
+	snprintf(path, sizeof(path), "%s/../libexec/sbx", dirname(self));
+	if (stat(path, &st) == -1 || !S_ISDIR(st.st_mode))
+		strlcpy(path, SBX_LIBEXEC, sizeof(path));
+	if (realpath(path, sbxd.conf.libexec) == NULL)
+		fatal("%s: the suite is not installed whole", path);
+}
+
+static void
+on_signal(evutil_socket_t sig, short what, void *arg)
+{
+	(void)what;
+	(void)arg;
+	log_info("%s: ending", strsignal(sig));
+	sessions_stop();
+}
+
+static void
+signals_watch(void)
+{
+	static const int	sigs[] = { SIGTERM, SIGINT, SIGHUP };
+	struct event		*ev;
+	size_t			 i;
+
+	for (i = 0; i < sizeof(sigs) / sizeof(sigs[0]); i++) {
+		ev = evsignal_new(sbxd.base, sigs[i], on_signal, NULL);
+		if (ev == NULL || event_add(ev, NULL) == -1)
+			fatalx("cannot watch signal %d", sigs[i]);
+	}
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+		fatal("signal");
+}
+
+static void
+boot_read(void)
+{
+	ssize_t	n;
+	int	fd;
+
+	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	if (fd == -1 || (n = read(fd, sbxd.boot, sizeof(sbxd.boot) - 1)) <= 0)
+		fatal("/proc/sys/kernel/random/boot_id");
+	sbxd.boot[strcspn(sbxd.boot, "\n")] = '\0';
+	close(fd);
+}
+
+static void
+options(int argc, char **argv, bool *check, int *verbose)
+{
+	int	c;
+
+	while ((c = getopt(argc, argv, "def:nv")) != -1)
+		switch (c) {
+		case 'd':	/* stays in front as always, logs to stderr */
+			break;
+		case 'e':
+			sbxd.conf.embedded = true;
+			break;
+		case 'f':
+			sbxd.conf.file = optarg;
+			break;
+		case 'n':
+			*check = true;
+			break;
+		case 'v':
+			(*verbose)++;
+			break;
+		default:
+			usage();
+		}
+	if (optind != argc)
+		usage();
+}
+
+/* Descriptors 0, 1, 2 are there, whatever the starter closed. */
+static void
+stdio_fill(void)
+{
+	int	fd;
+
+	do {
+		if ((fd = open("/dev/null", O_RDWR)) == -1)
+			exit(1);
+	} while (fd < 3 && fd != -1);
+	close(fd);
+}
+
+static void
+ready_tell(void)
+{
+	log_fatal_to(-1);
+	if (sbxd.ready != -1) {
+		if (write(sbxd.ready, "", 1) != 1)
+			log_warn("the starter is gone");
+		close(sbxd.ready);
+		sbxd.ready = -1;
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	bool	check = false;
+	int	verbose = 0;
+
+	log_init("sbxd", 0);
+	options(argc, argv, &check, &verbose);
+	log_init("sbxd", check ? 0 : verbose);
+	sbxd.conf.verbose = verbose;
+	sbxd.ready = -1;
+	if (sbxd.conf.embedded) {
+		if (fcntl(READY_FD, F_SETFD, FD_CLOEXEC) == -1)
+			fatalx("-e is for sbxctl, which passes descriptor %d",
+			    READY_FD);
+		sbxd.ready = READY_FD;
+		log_fatal_to(READY_FD);
+	} else
+		stdio_fill();
+	if (geteuid() != 0)
+		fatalx("started as uid %u: start it as root",
+		    (unsigned int)geteuid());
+	TAILQ_INIT(&sbxd.sessions);
+	TAILQ_INIT(&sbxd.clients);
+	TAILQ_INIT(&sbxd.jobs);
+	umask(077);
+	libexec_find();
+	conf_run(check && verbose > 0);
+	if (check)
+		return (0);
+	paths_find();
+	boot_read();
+	start_state();
+	start_uids();
+	start_cgroup();
+	if ((sbxd.base = event_base_new()) == NULL)
+		fatalx("event_base_new");
+	start_socket();
+	start_helpers();
+	signals_watch();
+	start_confine();
+	session_load_all();
+	clients_listen();
+	jobs_recover();
+	ready_tell();
+	log_info("ready on %s", sbxd.conf.socket);
+	idle_check();
+	event_base_dispatch(sbxd.base);
+	return (0);
+}

@@ -1,0 +1,213 @@
+/*
+ * sbxd's own: the broker. It decides everything and does nothing itself; what
+ * it holds is its own folder of the state, and the sockets of the others.
+ */
+#ifndef PRIVSEP_SBXD_H
+#define PRIVSEP_SBXD_H
+
+#include <sys/queue.h>
+#include <sys/types.h>
+#include <event2/event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "peer.h"
+#include "record.h"
+
+#define SESSIONS_MAX	1024	/* records, ended ones included */
+#define CLIENTS_MAX	256	/* connections */
+#define CLIENTS_A_UID	128
+
+enum helper { H_SPAWN, H_NETD, H_MOUNTD, H_LANDD, H_COUNT };
+
+struct uids {
+	size_t	 n;
+	uid_t	*v;
+};
+
+/* What was asked for at the start, by options and by conf. */
+struct sbxd_conf {
+	const char	*file;		/* -f, NULL: the default */
+	char		 state[LIMIT_PATH + 1];
+	char		 socket[LIMIT_PATH + 1];
+	char		 libexec[LIMIT_PATH + 1];
+	char		 group[64];	/* the socket's */
+	bool		 group_set;
+	bool		 embedded;
+	bool		 private_state;	/* SBX_STATE or -s names it */
+	struct uids	 admins;	/* beside root */
+	struct uids	 users;		/* empty: whoever reaches the socket */
+	int		 verbose;
+};
+
+struct client {
+	TAILQ_ENTRY(client) entry;
+	struct peer	*peer;
+	uid_t		 uid;
+	unsigned int	 refs;		/* requests under way */
+};
+
+/* Who waits for a session's end. */
+struct waiter {
+	TAILQ_ENTRY(waiter) entry;
+	struct client	*client;
+	uint32_t	 id;
+};
+
+enum session_state {
+	S_STARTING, S_RUNNING, S_ENDING, S_ENDED, S_FAILED
+};
+
+struct session {
+	TAILQ_ENTRY(session) entry;
+	struct record	 rec;
+	enum session_state state;
+	int		 dir;		/* its folder, O_DIRECTORY */
+	struct peer	*worker;
+	/* who asked for it, until it runs: a client that waits, or the dup
+	 * of a connection that has become the terminal's */
+	struct client	*starter;
+	int		 starter_fd;
+	uint32_t	 starter_id;
+	/* start */
+	bool		 started, mounted, netup, sealed, went;
+	bool		 ran;		/* the command was executed, once */
+	uint64_t	 ns[8];		/* inodes, by enum in sbxd_helper.c */
+	/* teardown: answers owed */
+	bool		 killed, released;
+	bool		 erase;
+	struct job	*job;
+	TAILQ_HEAD(, waiter) waiters;
+};
+
+enum job_what { J_CHANGES, J_PATCH, J_APPLY, J_DISCARD, J_RECOVER, J_REMOVE };
+
+struct job {
+	TAILQ_ENTRY(job) entry;
+	uint32_t	 id;
+	struct session	*session;
+	enum job_what	 what;
+	struct client	*client;	/* NULL: gone, or our own */
+	uint32_t	 reqid;
+	bool		 live, frozen, staged;
+	uint8_t		 digest[LIMIT_DIGEST];
+	bool		 digest_set;
+	char		**paths;	/* of a discard */
+	size_t		 npaths;
+	char		 actor[LIMIT_NAME + 1];
+	int		 patch;		/* what is streamed, -1 */
+	uint64_t	 chunk;
+	uint64_t	 files, skipped, ignored;	/* of LANDING */
+	bool		 landing;
+	uint8_t		 computed[LIMIT_DIGEST];
+	uint64_t	 landed;
+	char		 code[65], error[LIMIT_MESSAGE + 1];
+};
+
+struct sbxd {
+	struct sbxd_conf conf;
+	struct event_base *base;
+	uid_t		 uids[UID_COUNT];
+	struct peer	*helper[H_COUNT];
+	char		 cgroup[LIMIT_PATH + 1];
+	int		 dir;		/* STATE/sbxd */
+	int		 audit;
+	int		 listener;
+	int		 ready;		/* the starter's pipe, -1 */
+	char		 boot[65];
+	struct event	*accepting, *idle;
+	TAILQ_HEAD(, session) sessions;
+	size_t		 nsessions;
+	TAILQ_HEAD(, client) clients;
+	size_t		 nclients;
+	TAILQ_HEAD(, job) jobs;
+	bool		 stopping;
+	int		 landlock;	/* the kernel's ABI */
+};
+extern struct sbxd	sbxd;
+
+/* sbxd_start.c: all that is done as root, in order; fatal on failure. */
+void		 start_state(void);
+void		 start_uids(void);
+void		 start_cgroup(void);
+void		 start_socket(void);
+void		 start_helpers(void);
+void		 start_confine(void);
+/* sbxd_conf.c: conf's settings into sbxd.conf; print: sbxd -nv. */
+void		 conf_run(bool print);
+
+/* sbxd_client.c */
+void		 clients_listen(void);
+void		 client_drop(struct client *);
+bool		 client_may(const struct client *, const struct session *);
+/* Finds the session of a request or answers ERROR. */
+struct session	*client_session(struct peer *, uint32_t, const char *id);
+void		 client_send_session(struct client *, uint32_t,
+		    const struct session *);
+
+/* sbxd_session.c */
+struct session	*session_new(const struct m_RECORD *);
+struct session	*session_find(const char *id);
+void		 session_id(char out[LIMIT_SID + 1]);
+void		 session_load_all(void);
+void		 session_free(struct session *);
+const char	*session_state(const struct session *);
+void		 session_set(struct session *, enum session_state,
+		    const char *reason);
+void		 session_save(struct session *);
+void		 session_end(struct session *, const char *reason);
+void		 session_fail(struct session *, const char *code,
+		    const char *reason);
+void		 session_settled(struct session *);
+void		 session_remove(struct session *);
+void		 sessions_stop(void);
+void		 idle_check(void);
+
+/* sbxd_new.c */
+void		 client_on_new(struct peer *, struct msg *);
+/* Mounted, network up, sealed: the command may be executed. */
+void		 session_advance(struct session *);
+void		 session_running(struct session *);
+void		 session_seal(struct session *);
+
+/* sbxd_worker.c */
+int		 worker_listen(const char *id);
+struct peer	*worker_peer(struct session *, int fd);
+
+/* sbxd_helper.c */
+struct peer	*helper_peer(enum helper, int fd);
+
+/* sbxd_job.c, sbxd_review.c: reviews and landings */
+struct job	*job_new(struct session *, enum job_what, struct client *,
+		    uint32_t reqid);
+void		 job_start(struct job *);
+struct job	*job_find(uint32_t id);
+void		 job_fail(struct job *, const char *code, const char *why);
+void		 job_finish(struct job *);
+void		 job_frozen(struct session *, bool);
+void		 job_on_mountd(struct msg *);
+void		 job_on_cleaned(struct session *);
+void		 landd_on_item(struct peer *, struct msg *);
+void		 landd_on_lfd(struct peer *, struct msg *);
+void		 landd_on_staged(struct peer *, struct msg *);
+void		 landd_on_landed(struct peer *, struct msg *);
+void		 landd_on_end(struct peer *, struct msg *);
+void		 client_on_changes(struct peer *, struct msg *);
+void		 client_on_patch(struct peer *, struct msg *);
+void		 client_on_apply(struct peer *, struct msg *);
+void		 client_on_discard(struct peer *, struct msg *);
+void		 client_on_remove(struct peer *, struct msg *);
+void		 job_stream(struct client *);
+void		 jobs_recover(void);
+
+/* sbxd_doctor.c */
+void		 client_on_doctor(struct peer *, struct msg *);
+void		 doctor_on_text(enum helper, struct msg *);
+void		 doctor_client_gone(struct client *);
+
+/* sbxd_audit.c: one line, synced. */
+void		 audit(const char *what, const struct session *, uid_t peer,
+		    const char *fmt, ...)
+		    __attribute__((format(printf, 4, 5)));
+
+#endif

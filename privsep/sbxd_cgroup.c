@@ -1,0 +1,98 @@
+/*
+ * The suite's folder in the cgroup v2 tree, made while root and given to
+ * spawn: below it a leaf for spawn itself and one for each session.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "sbxd.h"
+
+/* Where the v2 tree is mounted; "" if nowhere. */
+static void
+cgroup_mount(char *out, size_t size)
+{
+	char	*line = NULL, *p, point[LIMIT_PATH + 1];
+	size_t	 room = 0;
+	FILE	*f;
+
+	out[0] = '\0';
+	if ((f = fopen("/proc/self/mountinfo", "re")) == NULL)
+		fatal("/proc/self/mountinfo");
+	while (out[0] == '\0' && getline(&line, &room, f) != -1) {
+		if ((p = strstr(line, " - cgroup2 ")) == NULL)
+			continue;
+		if (sscanf(line, "%*d %*d %*s %*s %4095s", point) == 1)
+			strlcpy(out, point, size);
+	}
+	free(line);
+	fclose(f);
+}
+
+/* Our own place in it. */
+static void
+cgroup_self(char *out, size_t size)
+{
+	char	*line = NULL;
+	size_t	 room = 0;
+	FILE	*f;
+
+	out[0] = '\0';
+	if ((f = fopen("/proc/self/cgroup", "re")) == NULL)
+		fatal("/proc/self/cgroup");
+	while (getline(&line, &room, f) != -1)
+		if (strncmp(line, "0::", 3) == 0) {
+			line[strcspn(line, "\n")] = '\0';
+			strlcpy(out, strcmp(line + 3, "/") == 0 ? "" :
+			    line + 3, size);
+		}
+	free(line);
+	fclose(f);
+}
+
+static void
+cgroup_give(const char *sub)
+{
+	char	path[LIMIT_PATH + 64];
+	uid_t	uid = sbxd.uids[UID_SPAWN];
+
+	snprintf(path, sizeof(path), "%s%s", sbxd.cgroup, sub);
+	if (chown(path, uid, (gid_t)uid) == -1)
+		fatal("giving %s to spawn", path);
+}
+
+void
+start_cgroup(void)
+{
+	char	mnt[LIMIT_PATH + 1], self[LIMIT_PATH + 1];
+	char	path[LIMIT_PATH + 16];
+
+	cgroup_mount(mnt, sizeof(mnt));
+	if (mnt[0] == '\0') {
+		log_warnx("no cgroup v2 is mounted: sessions are not frozen "
+		    "for reviews");
+		return;
+	}
+	cgroup_self(self, sizeof(self));
+	if (snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/sbx-%d", mnt,
+	    self, (int)getpid()) >= (int)sizeof(sbxd.cgroup))
+		fatalx("the path of our control group is too long");
+	if (mkdir(sbxd.cgroup, 0755) == -1 && errno != EEXIST)
+		fatal("%s", sbxd.cgroup);
+	snprintf(path, sizeof(path), "%s/spawn", sbxd.cgroup);
+	if (mkdir(path, 0755) == -1 && errno != EEXIST)
+		fatal("%s", path);
+	/* A mover needs write on the common ancestor's list as well. */
+	if (chmod(sbxd.cgroup, 0755) == -1)
+		fatal("%s", sbxd.cgroup);
+	cgroup_give("");
+	cgroup_give("/cgroup.procs");
+	cgroup_give("/cgroup.subtree_control");
+	cgroup_give("/spawn");
+	cgroup_give("/spawn/cgroup.procs");
+}

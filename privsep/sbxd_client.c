@@ -1,0 +1,313 @@
+/*
+ * Clients: who they are is the kernel's word (SO_PEERCRED), what they may do
+ * is looked up here, and what they ask for about sessions is answered here.
+ */
+#include <sys/socket.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "proc.h"
+#include "sbxd.h"
+
+#define UID_NOBODY	65534
+
+static bool
+uids_have(const struct uids *u, uid_t uid)
+{
+	size_t	i;
+
+	for (i = 0; i < u->n; i++)
+		if (u->v[i] == uid)
+			return (true);
+	return (false);
+}
+
+static bool
+uid_is_admin(uid_t uid)
+{
+	return (uid == 0 || uids_have(&sbxd.conf.admins, uid));
+}
+
+/* NULL, or why this uid may not talk to us at all. */
+static const char *
+uid_refused(uid_t uid)
+{
+	const struct client	*c;
+	size_t			 n = 0;
+
+	if (uid == UID_NOBODY)
+		return ("uid 65534 has no role");
+	if (!uid_is_admin(uid) && sbxd.conf.users.n > 0 &&
+	    !uids_have(&sbxd.conf.users, uid))
+		return ("sbxd.conf gives this uid no role");
+	if (sbxd.nclients >= CLIENTS_MAX)
+		return ("too many connections");
+	TAILQ_FOREACH(c, &sbxd.clients, entry)
+		if (c->uid == uid)
+			n++;
+	if (n >= CLIENTS_A_UID && uid != 0)
+		return ("too many connections of this uid");
+	return (NULL);
+}
+
+bool
+client_may(const struct client *c, const struct session *s)
+{
+	return (uid_is_admin(c->uid) || s->rec.r.peer == c->uid ||
+	    s->rec.r.uid == c->uid);
+}
+
+struct session *
+client_session(struct peer *p, uint32_t id, const char *sid)
+{
+	struct client	*c = p->ctx;
+	struct session	*s = session_find(sid);
+
+	/* Somebody else's session is no session. */
+	if (s == NULL || !client_may(c, s)) {
+		peer_error(p, id, "session.unknown",
+		    "there is no session %s: see sbxctl ls", sid);
+		return (NULL);
+	}
+	return (s);
+}
+
+void
+client_send_session(struct client *c, uint32_t id, const struct session *s)
+{
+	const struct m_RECORD	*r = &s->rec.r;
+	struct m_SESSION	 m = {
+		.session = r->session, .name = r->name,
+		.state = session_state(s), .owner = r->owner, .user = r->user,
+		.uid = r->uid, .project = r->project, .home = r->home,
+		.cwd = r->cwd, .argv = r->argv, .hide = r->hide, .ro = r->ro,
+		.network = r->network, .created = r->created,
+		.ended = r->ended, .exited = r->exited, .status = r->status,
+		.reason = r->reason, .notes = r->notes
+	};
+
+	peer_send(c->peer, MSG_SESSION, id, -1, &m);
+}
+
+/* Requests and waits of a connection that is over. */
+void
+client_drop(struct client *c)
+{
+	struct session	*s;
+	struct waiter	*w, *next;
+	struct job	*j;
+
+	TAILQ_FOREACH(s, &sbxd.sessions, entry) {
+		if (s->starter == c)
+			s->starter = NULL;
+		TAILQ_FOREACH_SAFE(w, &s->waiters, entry, next)
+			if (w->client == c) {
+				TAILQ_REMOVE(&s->waiters, w, entry);
+				free(w);
+			}
+	}
+	TAILQ_FOREACH(j, &sbxd.jobs, entry)
+		if (j->client == c)
+			j->client = NULL;
+	doctor_client_gone(c);
+	TAILQ_REMOVE(&sbxd.clients, c, entry);
+	sbxd.nclients--;
+	peer_free(c->peer);
+	free(c);
+	event_add(sbxd.accepting, NULL);
+	idle_check();
+}
+
+static void
+client_gone(struct peer *p, const char *why)
+{
+	struct client	*c = p->ctx;
+
+	if (why != NULL) {
+		log_info("client of uid %u: %s", (unsigned int)c->uid, why);
+		/* It may still read why; it is not waited for. */
+		peer_error(p, 0, "protocol.broken", "%s: connection closed",
+		    why);
+	}
+	client_drop(c);
+}
+
+static void
+client_drained(struct peer *p)
+{
+	job_stream(p->ctx);
+}
+
+static void
+client_on_hello(struct peer *p, struct msg *msg)
+{
+	const struct m_HELLO	*theirs = msg->body;
+	struct client		*c = p->ctx;
+
+	if (theirs->protocol != PROTO_VERSION) {
+		peer_error(p, msg->id, "protocol.version",
+		    "this suite speaks protocol %d, not %llu: use its own "
+		    "sbxctl", PROTO_VERSION,
+		    (unsigned long long)theirs->protocol);
+		client_drop(c);
+		return;
+	}
+	p->ib.lax = theirs->minor > PROTO_MINOR;
+	peer_permit(p, MSG_NEW, PERMIT_ALWAYS);
+	peer_permit(p, MSG_LIST, PERMIT_ALWAYS);
+	peer_permit(p, MSG_SHOW, PERMIT_ALWAYS);
+	peer_permit(p, MSG_WAIT, PERMIT_ALWAYS);
+	peer_permit(p, MSG_REMOVE, PERMIT_ALWAYS);
+	peer_permit(p, MSG_CHANGES, PERMIT_ALWAYS);
+	peer_permit(p, MSG_PATCH, PERMIT_ALWAYS);
+	peer_permit(p, MSG_APPLY, PERMIT_ALWAYS);
+	peer_permit(p, MSG_DISCARD, PERMIT_ALWAYS);
+	peer_permit(p, MSG_DOCTOR, PERMIT_ALWAYS);
+}
+
+static void
+client_on_list(struct peer *p, struct msg *msg)
+{
+	struct client	*c = p->ctx;
+	struct session	*s;
+
+	TAILQ_FOREACH(s, &sbxd.sessions, entry)
+		if (client_may(c, s))
+			client_send_session(c, msg->id, s);
+	peer_send(p, MSG_END, msg->id, -1, NULL);
+}
+
+static void
+client_on_show(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*sid = msg->body;
+	struct session		*s;
+
+	if ((s = client_session(p, msg->id, sid->session)) != NULL)
+		client_send_session(p->ctx, msg->id, s);
+}
+
+static void
+client_on_wait(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*sid = msg->body;
+	struct session		*s;
+	struct waiter		*w;
+
+	if ((s = client_session(p, msg->id, sid->session)) == NULL)
+		return;
+	if (s->state == S_ENDED || s->state == S_FAILED) {
+		client_send_session(p->ctx, msg->id, s);
+		return;
+	}
+	if ((w = calloc(1, sizeof(*w))) == NULL) {
+		peer_error(p, msg->id, "memory", "out of memory");
+		return;
+	}
+	w->client = p->ctx;
+	w->id = msg->id;
+	TAILQ_INSERT_TAIL(&s->waiters, w, entry);
+}
+
+static const struct handler client_table[] = {
+	{ MSG_HELLO, PERMIT_ONCE, client_on_hello },
+	{ MSG_NEW, PERMIT_NO, client_on_new },
+	{ MSG_LIST, PERMIT_NO, client_on_list },
+	{ MSG_SHOW, PERMIT_NO, client_on_show },
+	{ MSG_WAIT, PERMIT_NO, client_on_wait },
+	{ MSG_REMOVE, PERMIT_NO, client_on_remove },
+	{ MSG_CHANGES, PERMIT_NO, client_on_changes },
+	{ MSG_PATCH, PERMIT_NO, client_on_patch },
+	{ MSG_APPLY, PERMIT_NO, client_on_apply },
+	{ MSG_DISCARD, PERMIT_NO, client_on_discard },
+	{ MSG_DOCTOR, PERMIT_NO, client_on_doctor },
+};
+static const struct peer_ops client_ops = {
+	.table = client_table,
+	.n = sizeof(client_table) / sizeof(client_table[0]),
+	.gone = client_gone,
+	.drained = client_drained
+};
+
+/* Says why, as far as the socket takes it at once, and hangs up. */
+static void
+client_refuse(int fd, const char *why)
+{
+	struct imsgbuf	ib;
+	struct m_ERROR	e = { .code = "auth.denied", .message = why };
+
+	if (imsg_init(&ib, fd, ROLE_SBXD, ROLE_CLIENT) == 0 &&
+	    imsg_compose(&ib, MSG_ERROR, 0, -1, &e) == 0)
+		imsg_flush(&ib);
+	imsg_clear(&ib);
+}
+
+static void
+client_new(int fd)
+{
+	struct client	*c;
+	struct ucred	 cred;
+	socklen_t	 len = sizeof(cred);
+	const char	*why;
+	struct m_HELLO	 hello;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1) {
+		close(fd);
+		return;
+	}
+	if ((why = uid_refused(cred.uid)) != NULL) {
+		log_info("a client of uid %u: %s", (unsigned int)cred.uid,
+		    why);
+		client_refuse(fd, why);
+		return;
+	}
+	if ((c = calloc(1, sizeof(*c))) == NULL) {
+		close(fd);
+		return;
+	}
+	c->uid = cred.uid;
+	c->peer = peer_new(sbxd.base, fd, ROLE_SBXD, ROLE_CLIENT, &client_ops,
+	    c);
+	if (c->peer == NULL) {
+		free(c);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&sbxd.clients, c, entry);
+	sbxd.nclients++;
+	proc_hello_fill(&hello, ROLE_SBXD);
+	peer_send(c->peer, MSG_HELLO, 0, -1, &hello);
+}
+
+static void
+clients_on_accept(evutil_socket_t listener, short what, void *arg)
+{
+	int	fd, i;
+
+	(void)what;
+	(void)arg;
+	/* A few a turn, so that a flood of them is not all we do. */
+	for (i = 0; i < 16; i++) {
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC |
+		    SOCK_NONBLOCK);
+		if (fd == -1) {
+			if (errno == EMFILE || errno == ENFILE) {
+				log_warn("accepting clients");
+				event_del(sbxd.accepting);
+			}
+			return;
+		}
+		client_new(fd);
+	}
+}
+
+void
+clients_listen(void)
+{
+	sbxd.accepting = event_new(sbxd.base, sbxd.listener, EV_READ |
+	    EV_PERSIST, clients_on_accept, NULL);
+	if (sbxd.accepting == NULL || event_add(sbxd.accepting, NULL) == -1)
+		fatalx("cannot listen for clients");
+}

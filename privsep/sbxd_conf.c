@@ -1,0 +1,132 @@
+/*
+ * The configuration, read by conf: sbxd never sees the file's text.
+ */
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "proc.h"
+#include "sbxd.h"
+
+static void
+setting_copy(const struct m_SETTING *s, char *out, size_t size)
+{
+	if (s->value.len >= size)
+		fatalx("the setting %s is longer than %zu bytes", s->key,
+		    size - 1);
+	memcpy(out, s->value.p, s->value.len);
+	out[s->value.len] = '\0';
+}
+
+/* "roles.admin", "roles.user": one uid or user name a setting. */
+static void
+role_take(const struct m_SETTING *s, struct uids *list)
+{
+	char		 name[256];
+	const char	*bad;
+	struct passwd	*pw;
+	uid_t		 uid;
+
+	setting_copy(s, name, sizeof(name));
+	uid = (uid_t)strtonum(name, 0, UINT32_MAX - 1, &bad);
+	if (bad != NULL) {
+		if ((pw = getpwnam(name)) == NULL)
+			fatalx("%s: there is no user %s", s->key, name);
+		uid = pw->pw_uid;
+	}
+	if (uid == 65534)
+		fatalx("%s: uid 65534 has no role", s->key);
+	list->v = reallocarray(list->v, list->n + 1, sizeof(*list->v));
+	if (list->v == NULL)
+		fatal("roles");
+	list->v[list->n++] = uid;
+}
+
+static void
+setting_take(const struct m_SETTING *s)
+{
+	struct sbxd_conf	*c = &sbxd.conf;
+
+	if (strcmp(s->key, "state") == 0)
+		setting_copy(s, c->state, sizeof(c->state));
+	else if (strcmp(s->key, "socket") == 0)
+		setting_copy(s, c->socket, sizeof(c->socket));
+	else if (strcmp(s->key, "socketGroup") == 0) {
+		setting_copy(s, c->group, sizeof(c->group));
+		c->group_set = true;
+	} else if (strcmp(s->key, "roles.admin") == 0)
+		role_take(s, &c->admins);
+	else if (strcmp(s->key, "roles.user") == 0)
+		role_take(s, &c->users);
+	else
+		fatalx("conf sends the setting %s, which sbxd does not know",
+		    s->key);
+}
+
+static void
+settings_read(struct imsgbuf *ib)
+{
+	struct msg	 msg;
+	const char	*why = NULL;
+	int		 r;
+
+	while ((r = imsg_recv(ib, &msg, 10000, &why)) == 1) {
+		if (msg.type == MSG_READY) {
+			msg_free(&msg);
+			return;
+		}
+		if (msg.type == MSG_ERROR)
+			fatalx("%s", ((const struct m_ERROR *)msg.body)->
+			    message);
+		if (msg.type != MSG_SETTING)
+			fatalx("%s from conf", proto_name(msg.type));
+		setting_take(msg.body);
+		msg_free(&msg);
+	}
+	fatalx("the configuration cannot be read: %s", r == 0 ?
+	    "conf has ended" : why);
+}
+
+void
+conf_run(bool print)
+{
+	char			path[LIMIT_PATH + 32];
+	int			pair[2];
+	struct proc_start	ps = {
+		.exe = -1, .path = path, .argv0 = "conf",
+		.argv1 = print ? "-v" : NULL, .fds = &pair[1], .nfds = 1
+	};
+	struct m_SUITE		suite = {
+		.state = "/", .libexec = sbxd.conf.libexec,
+		.conf = sbxd.conf.file
+	};
+	struct imsgbuf		ib;
+	uint64_t		none = 0;
+	pid_t			pid;
+
+	suite.uids.v = &none;
+	suite.uids.n = 0;
+	snprintf(path, sizeof(path), "%s/conf", sbxd.conf.libexec);
+	if (access(path, X_OK) == -1)
+		fatal("%s: the suite is not installed whole", path);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		fatal("socketpair");
+	if ((pid = proc_spawn(&ps)) == -1)
+		fatal("starting %s", path);
+	close(pair[1]);
+	if (imsg_init(&ib, pair[0], ROLE_SBXD, ROLE_CONF) == -1)
+		fatal("conf");
+	proc_hello(&ib, ROLE_SBXD, ROLE_CONF);
+	if (imsg_send(&ib, MSG_SUITE, 0, -1, &suite) == -1)
+		fatal("SUITE to conf");
+	settings_read(&ib);
+	imsg_clear(&ib);
+	if (waitpid(pid, NULL, 0) == -1)
+		fatal("waiting for conf");
+}

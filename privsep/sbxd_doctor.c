@@ -1,0 +1,105 @@
+/*
+ * DOCTOR: what works on this machine and what does not. mountd and netd try
+ * their mechanisms; what sbxd knows itself it adds.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/log.h"
+#include "sbxd.h"
+
+/* Who waits for which helper's lines: they come in the order asked. */
+struct asked {
+	TAILQ_ENTRY(asked) entry;
+	struct client	*client;
+	uint32_t	 id;
+	bool		 owed[H_COUNT];
+};
+static TAILQ_HEAD(, asked)	asking = TAILQ_HEAD_INITIALIZER(asking);
+
+static void
+doctor_line(struct client *c, uint32_t id, const char *level,
+    const char *what, const char *text)
+{
+	struct m_TEXT	m = { .level = level, .what = what, .text = text };
+
+	peer_send(c->peer, MSG_TEXT, id, -1, &m);
+}
+
+static void
+doctor_own(struct client *c, uint32_t id)
+{
+	int	abi = sbxd.landlock;
+
+	doctor_line(c, id, "ok", "state", sbxd.conf.state);
+	if (sbxd.cgroup[0] != '\0')
+		doctor_line(c, id, "ok", "cgroup", "v2: sessions are frozen "
+		    "for reviews and killed whole");
+	else
+		doctor_line(c, id, "warn", "cgroup", "no cgroup v2 is "
+		    "mounted: sessions are not frozen for reviews; mount it "
+		    "by: mount -t cgroup2 none /sys/fs/cgroup/unified");
+	if (abi >= 6)
+		doctor_line(c, id, "ok", "landlock", "with scopes: abstract "
+		    "sockets of the host are out of reach");
+	else
+		doctor_line(c, id, "warn", "landlock", abi == 0 ? "not in "
+		    "this kernel: less confines the suite, and abstract "
+		    "sockets of the host can be reached" : "without scopes "
+		    "(kernel before 6.12): abstract sockets of the host can "
+		    "be reached");
+}
+
+void
+client_on_doctor(struct peer *p, struct msg *msg)
+{
+	struct asked	*a;
+
+	doctor_own(p->ctx, msg->id);
+	if ((a = calloc(1, sizeof(*a))) == NULL) {
+		peer_error(p, msg->id, "memory", "out of memory");
+		return;
+	}
+	a->client = p->ctx;
+	a->id = msg->id;
+	a->owed[H_MOUNTD] = a->owed[H_NETD] = true;
+	TAILQ_INSERT_TAIL(&asking, a, entry);
+	peer_send(sbxd.helper[H_MOUNTD], MSG_PROBE, 0, -1, NULL);
+	peer_send(sbxd.helper[H_NETD], MSG_PROBE, 0, -1, NULL);
+}
+
+/* A helper ends its answer by a line whose "what" is "end". */
+void
+doctor_on_text(enum helper h, struct msg *msg)
+{
+	const struct m_TEXT	*m = msg->body;
+	struct asked		*a;
+
+	TAILQ_FOREACH(a, &asking, entry)
+		if (a->owed[h])
+			break;
+	if (a == NULL)
+		return;
+	if (strcmp(m->what, "end") != 0) {
+		if (a->client != NULL)
+			peer_send(a->client->peer, MSG_TEXT, a->id, -1, m);
+		return;
+	}
+	a->owed[h] = false;
+	if (a->owed[H_MOUNTD] || a->owed[H_NETD])
+		return;
+	if (a->client != NULL)
+		peer_send(a->client->peer, MSG_END, a->id, -1, NULL);
+	TAILQ_REMOVE(&asking, a, entry);
+	free(a);
+}
+
+void
+doctor_client_gone(struct client *c)
+{
+	struct asked	*a;
+
+	TAILQ_FOREACH(a, &asking, entry)
+		if (a->client == c)
+			a->client = NULL;
+}

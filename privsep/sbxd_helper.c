@@ -1,0 +1,394 @@
+/*
+ * The helpers, as the broker hears them. Losing one ends the suite: an
+ * unprivileged broker cannot start it anew.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "sbxd.h"
+
+static const char *const	ns_kinds[] = {
+	"pidns", "userns", "mntns", "netns", "cgroupns"
+};
+
+static void
+helper_gone(struct peer *p, const char *why)
+{
+	if (sbxd.stopping)
+		_exit(0);
+	fatalx("%s %s: ending, since without it nothing is safe; start the "
+	    "suite anew", role_name(p->ib.other), why != NULL ? why :
+	    "has ended");
+}
+
+static struct session *
+helper_session(const char *id)
+{
+	struct session	*s = session_find(id);
+
+	/* A late answer about one that was removed meanwhile. */
+	return (s);
+}
+
+static void
+fact_take(struct session *s, const char *kind, int fd)
+{
+	struct stat	st;
+	size_t		i;
+
+	if (fstat(fd, &st) == -1)
+		return;
+	if (strcmp(kind, "pidfd") == 0)
+		s->rec.r.initfd = st.st_ino;
+	else if (strcmp(kind, "workerfd") == 0)
+		s->rec.r.workerfd = st.st_ino;
+	for (i = 0; i < sizeof(ns_kinds) / sizeof(ns_kinds[0]); i++)
+		if (strcmp(kind, ns_kinds[i]) == 0)
+			s->ns[i] = st.st_ino;
+	s->rec.r.ns.v = s->ns;
+	s->rec.r.ns.n = sizeof(ns_kinds) / sizeof(ns_kinds[0]);
+}
+
+/* Namespaces and pidfds: the worker keeps them all, as the second witness;
+ * mountd needs the pid namespace for /proc. */
+static void
+spawn_on_sfd(struct peer *p, struct msg *msg)
+{
+	const struct m_SFD	*sfd = msg->body;
+	struct session		*s = helper_session(sfd->session);
+	int			 fd = msg_take_fd(msg), copy;
+
+	(void)p;
+	if (s == NULL || s->worker == NULL || s->state != S_STARTING) {
+		close(fd);
+		return;
+	}
+	fact_take(s, sfd->kind, fd);
+	if (strcmp(sfd->kind, "pidns") == 0) {
+		if ((copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1) {
+			close(fd);
+			session_fail(s, "start.failed", strerror(errno));
+			return;
+		}
+		peer_send(sbxd.helper[H_MOUNTD], MSG_SFD, 0, copy, sfd);
+	}
+	peer_send(s->worker, MSG_SFD, 0, fd, sfd);
+}
+
+static void
+spawn_on_started(struct peer *p, struct msg *msg)
+{
+	const struct m_STARTED	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s == NULL)
+		return;
+	s->rec.r.init = m->init;
+	s->rec.r.worker = m->worker;
+	s->started = true;
+	session_advance(s);
+}
+
+/* init is reaped. The worker knows first and better; this is for when it
+ * does not: a session ends with its init. */
+static void
+spawn_on_sended(struct peer *p, struct msg *msg)
+{
+	const struct m_SENDED	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s == NULL || s->state != S_STARTING)
+		return;
+	if (s->worker == NULL)
+		session_fail(s, "start.failed",
+		    "its first process ended before it ran");
+}
+
+static void
+spawn_on_killed(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s == NULL)
+		return;
+	s->killed = true;
+	session_settled(s);
+}
+
+static void
+spawn_on_frozen(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s != NULL)
+		job_frozen(s, true);
+}
+
+static void
+spawn_on_thawed(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	(void)msg;
+}
+
+static void
+helper_on_error(struct peer *p, struct msg *msg)
+{
+	const struct m_ERROR	*e = msg->body;
+	struct session		*s;
+	struct job		*j;
+
+	if (msg->id != 0 && (j = job_find(msg->id)) != NULL) {
+		job_fail(j, e->code, e->message);
+		return;
+	}
+	s = e->at != NULL ? session_find(e->at) : NULL;
+	if (s == NULL) {
+		log_warnx("%s: %s", role_name(p->ib.other), e->message);
+		return;
+	}
+	if (strcmp(e->code, "freeze.failed") == 0)
+		job_frozen(s, false);
+	else
+		session_fail(s, e->code, e->message);
+}
+
+static void
+netd_on_netup(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s == NULL)
+		return;
+	s->netup = true;
+	session_advance(s);
+}
+
+/* The tree goes on to init, the clones stay with the worker. */
+static void
+mountd_on_sfd(struct peer *p, struct msg *msg)
+{
+	const struct m_SFD	*sfd = msg->body;
+	struct session		*s = helper_session(sfd->session);
+
+	(void)p;
+	if (s != NULL && s->worker != NULL && s->state == S_STARTING)
+		peer_send(s->worker, MSG_SFD, 0, msg_take_fd(msg), sfd);
+}
+
+static void
+mountd_on_mounted(struct peer *p, struct msg *msg)
+{
+	const struct m_MOUNTED	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+	struct m_RECORD		 r;
+	struct record		 rec;
+
+	(void)p;
+	if (s == NULL || s->state != S_STARTING)
+		return;
+	r = s->rec.r;
+	r.dev = m->dev;
+	r.ino = m->ino;
+	r.notes = m->notes;
+	/* What was masked, by its canonical paths: frozen from now on. */
+	if (m->hide.n > 0)
+		r.hide = m->hide;
+	if (record_copy(&rec, &r) == -1) {
+		session_fail(s, "state.failed", "the record of its mounts");
+		return;
+	}
+	record_free(&s->rec);
+	s->rec = rec;
+	s->mounted = true;
+	session_seal(s);
+	session_advance(s);
+}
+
+static void
+mountd_on_released(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s == NULL)
+		return;
+	s->released = true;
+	session_settled(s);
+}
+
+static void
+mountd_on_erased(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s != NULL && s->erase)
+		session_remove(s);
+}
+
+static void
+mountd_on_lfd(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	job_on_mountd(msg);
+}
+
+static void
+mountd_on_viewed(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	(void)msg;
+}
+
+static void
+mountd_on_cleaned(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s != NULL)
+		job_on_cleaned(s);
+}
+
+static void
+mountd_on_refreshed(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	(void)msg;
+}
+
+static int
+seal_write(struct session *s, const struct blob *seal)
+{
+	int	fd, r = -1;
+
+	fd = openat(s->dir, "seal", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
+	if (fd == -1)
+		return (-1);
+	if (write(fd, seal->p, seal->len) == (ssize_t)seal->len)
+		r = fdatasync(fd);
+	close(fd);
+	return (r);
+}
+
+static void
+landd_on_sealed(struct peer *p, struct msg *msg)
+{
+	const struct m_SEALED	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s == NULL || s->state != S_STARTING)
+		return;
+	if (seal_write(s, &m->seal) == -1) {
+		session_fail(s, "state.failed", "writing its seal");
+		return;
+	}
+	s->sealed = true;
+	session_advance(s);
+}
+
+static void
+spawn_on_text(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	doctor_on_text(H_SPAWN, msg);
+}
+
+static void
+netd_on_text(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	doctor_on_text(H_NETD, msg);
+}
+
+static void
+mountd_on_text(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	doctor_on_text(H_MOUNTD, msg);
+}
+
+static const struct handler spawn_table[] = {
+	{ MSG_SFD, PERMIT_ALWAYS, spawn_on_sfd },
+	{ MSG_STARTED, PERMIT_ALWAYS, spawn_on_started },
+	{ MSG_SENDED, PERMIT_ALWAYS, spawn_on_sended },
+	{ MSG_KILLED, PERMIT_ALWAYS, spawn_on_killed },
+	{ MSG_FROZEN, PERMIT_ALWAYS, spawn_on_frozen },
+	{ MSG_THAWED, PERMIT_ALWAYS, spawn_on_thawed },
+	{ MSG_TEXT, PERMIT_ALWAYS, spawn_on_text },
+	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },
+};
+
+static const struct handler netd_table[] = {
+	{ MSG_NETUP, PERMIT_ALWAYS, netd_on_netup },
+	{ MSG_TEXT, PERMIT_ALWAYS, netd_on_text },
+	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },
+};
+
+static const struct handler mountd_table[] = {
+	{ MSG_SFD, PERMIT_ALWAYS, mountd_on_sfd },
+	{ MSG_MOUNTED, PERMIT_ALWAYS, mountd_on_mounted },
+	{ MSG_REFRESHED, PERMIT_ALWAYS, mountd_on_refreshed },
+	{ MSG_RELEASED, PERMIT_ALWAYS, mountd_on_released },
+	{ MSG_LFD, PERMIT_ALWAYS, mountd_on_lfd },
+	{ MSG_VIEWED, PERMIT_ALWAYS, mountd_on_viewed },
+	{ MSG_CLEANED, PERMIT_ALWAYS, mountd_on_cleaned },
+	{ MSG_ERASED, PERMIT_ALWAYS, mountd_on_erased },
+	{ MSG_TEXT, PERMIT_ALWAYS, mountd_on_text },
+	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },
+};
+
+static const struct handler landd_table[] = {
+	{ MSG_SEALED, PERMIT_ALWAYS, landd_on_sealed },
+	{ MSG_LFD, PERMIT_ALWAYS, landd_on_lfd },
+	{ MSG_STAGED, PERMIT_ALWAYS, landd_on_staged },
+	{ MSG_CHANGE, PERMIT_ALWAYS, landd_on_item },
+	{ MSG_SKIPPED, PERMIT_ALWAYS, landd_on_item },
+	{ MSG_IGNORED, PERMIT_ALWAYS, landd_on_item },
+	{ MSG_LANDING, PERMIT_ALWAYS, landd_on_item },
+	{ MSG_LANDED, PERMIT_ALWAYS, landd_on_landed },
+	{ MSG_END, PERMIT_ALWAYS, landd_on_end },
+	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },
+};
+
+#define OPS(t)	{ .table = t, .n = sizeof(t) / sizeof((t)[0]),		\
+		    .gone = helper_gone }
+static const struct {
+	enum role	role;
+	struct peer_ops	ops;
+} helper_kinds[H_COUNT] = {
+	[H_SPAWN] = { ROLE_SPAWN, OPS(spawn_table) },
+	[H_NETD] = { ROLE_NETD, OPS(netd_table) },
+	[H_MOUNTD] = { ROLE_MOUNTD, OPS(mountd_table) },
+	[H_LANDD] = { ROLE_LANDD, OPS(landd_table) },
+};
+
+struct peer *
+helper_peer(enum helper h, int fd)
+{
+	struct peer	*p;
+
+	p = peer_new(sbxd.base, fd, ROLE_SBXD, helper_kinds[h].role,
+	    &helper_kinds[h].ops, NULL);
+	if (p == NULL)
+		fatal("%s", role_name(helper_kinds[h].role));
+	return (p);
+}

@@ -1,0 +1,497 @@
+/*
+ * A review or a landing, one at a time a session: frozen if it lives, then
+ * landd's child works, then mountd cleans the layer, and only then is the
+ * client answered.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/digest.h"
+#include "../common/log.h"
+#include "sbxd.h"
+
+static uint32_t	job_next = 1;
+
+static const char *const	job_words[] = {
+	[J_CHANGES] = "changes", [J_PATCH] = "patch", [J_APPLY] = "apply",
+	[J_DISCARD] = "discard", [J_RECOVER] = "recover",
+	[J_REMOVE] = "changes",
+};
+
+static bool
+job_writes(const struct job *j)
+{
+	return (j->what == J_APPLY || j->what == J_DISCARD ||
+	    j->what == J_RECOVER);
+}
+
+struct job *
+job_find(uint32_t id)
+{
+	struct job	*j;
+
+	TAILQ_FOREACH(j, &sbxd.jobs, entry)
+		if (j->id == id)
+			return (j);
+	return (NULL);
+}
+
+struct job *
+job_new(struct session *s, enum job_what what, struct client *c,
+    uint32_t reqid)
+{
+	struct job	*j;
+
+	if ((j = calloc(1, sizeof(*j))) == NULL)
+		fatal("job");
+	/* 0 is no job's: it is the peerid of what belongs to none. */
+	if ((j->id = job_next++) == 0)
+		j->id = job_next++;
+	j->session = s;
+	j->what = what;
+	j->client = c;
+	j->reqid = reqid;
+	j->patch = -1;
+	j->live = s->state == S_RUNNING;
+	s->job = j;
+	TAILQ_INSERT_TAIL(&sbxd.jobs, j, entry);
+	return (j);
+}
+
+static void
+job_free(struct job *j)
+{
+	size_t	i;
+
+	for (i = 0; i < j->npaths; i++)
+		free(j->paths[i]);
+	free(j->paths);
+	if (j->patch != -1)
+		close(j->patch);
+	TAILQ_REMOVE(&sbxd.jobs, j, entry);
+	free(j);
+}
+
+static void
+job_thaw(struct job *j)
+{
+	struct m_SID	sid = { .session = j->session->rec.r.session };
+
+	if (j->frozen)
+		peer_send(sbxd.helper[H_SPAWN], MSG_THAW, 0, -1, &sid);
+	j->frozen = false;
+}
+
+/* The child may be there still: landd ends it. */
+void
+job_finish(struct job *j)
+{
+	struct session	*s = j->session;
+
+	peer_send(sbxd.helper[H_LANDD], MSG_JOBEND, j->id, -1, NULL);
+	job_thaw(j);
+	unlinkat(s->dir, "baseline.new", 0);
+	s->job = NULL;
+	job_free(j);
+	session_settled(s);
+	idle_check();
+}
+
+static void
+job_answer_error(struct job *j, const char *code, const char *why)
+{
+	struct m_ERROR	e = {
+		.code = code, .message = why, .at = j->session->rec.r.session
+	};
+
+	if (j->client != NULL)
+		peer_send(j->client->peer, MSG_ERROR, j->reqid, -1, &e);
+	else if (j->what == J_RECOVER)
+		log_warnx("session %s: recovering its landing: %s",
+		    j->session->rec.r.session, why);
+}
+
+static bool
+journal_is_there(const struct session *s)
+{
+	struct stat	st;
+
+	return (fstatat(s->dir, "journal", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_size > 0);
+}
+
+/*
+ * A landing whose child was lost after the commit point is rolled forward or
+ * back at once; the client hears what came of it.
+ */
+void
+job_fail(struct job *j, const char *code, const char *why)
+{
+	struct session	*s = j->session;
+	struct client	*c = j->client;
+	uint32_t	 reqid = j->reqid;
+	char		 actor[LIMIT_NAME + 1];
+
+	if (j->what == J_APPLY && journal_is_there(s)) {
+		log_warnx("session %s: %s; recovering", s->rec.r.session, why);
+		strlcpy(actor, j->actor, sizeof(actor));
+		job_finish(j);
+		j = job_new(s, J_RECOVER, c, reqid);
+		strlcpy(j->actor, actor, sizeof(j->actor));
+		job_start(j);
+		return;
+	}
+	if (job_writes(j)) {
+		audit(job_words[j->what], s, j->client != NULL ?
+		    j->client->uid : 0, "actor=%s result=%s", j->actor, code);
+		/* A recovery that failed keeps its journal for the next. */
+		if (j->what != J_RECOVER)
+			unlinkat(s->dir, "journal", 0);
+	}
+	job_answer_error(j, code, why);
+	job_finish(j);
+}
+
+static int
+seal_read(const struct session *s, uint8_t *buf, size_t *len)
+{
+	ssize_t	n;
+	int	fd;
+
+	fd = openat(s->dir, "seal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		return (-1);
+	n = read(fd, buf, LIMIT_SEAL);
+	close(fd);
+	*len = n > 0 ? (size_t)n : 0;
+	return (n > 0 ? 0 : -1);
+}
+
+static int
+job_file(struct job *j, const char *name, const char *kind, int flags)
+{
+	struct m_LFD	lfd = { .kind = kind };
+	int		fd;
+
+	fd = openat(j->session->dir, name, flags | O_NOFOLLOW | O_CLOEXEC,
+	    0600);
+	if (fd == -1)
+		return (errno == ENOENT && !(flags & O_CREAT) ? 0 : -1);
+	peer_send(sbxd.helper[H_LANDD], MSG_LFD, j->id, fd, &lfd);
+	return (0);
+}
+
+static int
+job_files(struct job *j)
+{
+	if (job_file(j, "baseline", "baseline", O_RDONLY) == -1)
+		return (-1);
+	if (!job_writes(j))
+		return (0);
+	if (j->what != J_DISCARD && job_file(j, "journal", "journal",
+	    j->what == J_RECOVER ? O_RDWR : O_RDWR | O_CREAT | O_TRUNC) == -1)
+		return (-1);
+	return (job_file(j, "baseline.new", "newbase", O_RDWR | O_CREAT |
+	    O_TRUNC));
+}
+
+static void
+job_send(struct job *j)
+{
+	const struct m_RECORD	*r = &j->session->rec.r;
+	uint8_t			 seal[LIMIT_SEAL];
+	struct m_JOB		 m = {
+		.session = r->session, .what = job_words[j->what],
+		.live = j->live, .hide = r->hide, .seal = { seal, 0 }
+	};
+
+	if (seal_read(j->session, seal, &m.seal.len) == -1) {
+		job_fail(j, "land.unsealed", "the session has no seal: it "
+		    "never came to run, so there is nothing of it to land");
+		return;
+	}
+	if (j->digest_set) {
+		m.digest.p = j->digest;
+		m.digest.len = sizeof(j->digest);
+	}
+	if (j->npaths > 0) {
+		m.paths.v = (const char **)(uintptr_t)j->paths;
+		m.paths.n = j->npaths;
+	}
+	peer_send(sbxd.helper[H_LANDD], MSG_JOB, j->id, -1, &m);
+	if (job_files(j) == -1)
+		job_fail(j, "state.failed", strerror(errno));
+}
+
+void
+job_start(struct job *j)
+{
+	struct m_SID	sid = { .session = j->session->rec.r.session };
+
+	if (j->live)
+		peer_send(sbxd.helper[H_SPAWN], MSG_FREEZE, 0, -1, &sid);
+	else
+		job_send(j);
+}
+
+/* Where freezing is not to be had each file is read until it is stable. */
+void
+job_frozen(struct session *s, bool frozen)
+{
+	struct job	*j = s->job;
+
+	if (j == NULL || !j->live || j->frozen)
+		return;
+	j->frozen = frozen;
+	job_send(j);
+}
+
+/* land opened the project as the user: mountd compares, and makes the view. */
+static void
+job_view(struct job *j, int fd)
+{
+	const struct m_RECORD	*r = &j->session->rec.r;
+	struct m_VIEW		 view = {
+		.session = r->session, .live = j->live, .uid = r->uid,
+		.gid = r->gid, .home = r->home, .project = r->project,
+		.hide = r->hide
+	};
+
+	peer_send(sbxd.helper[H_MOUNTD], MSG_VIEW, j->id, fd, &view);
+}
+
+void
+landd_on_lfd(struct peer *p, struct msg *msg)
+{
+	const struct m_LFD	*lfd = msg->body;
+	struct job		*j = job_find(msg->id);
+	int			 fd = msg_take_fd(msg);
+
+	(void)p;
+	if (j != NULL && strcmp(lfd->kind, "project") == 0) {
+		job_view(j, fd);
+		return;
+	}
+	if (j != NULL && strcmp(lfd->kind, "patch") == 0 && j->patch == -1) {
+		j->patch = fd;
+		return;
+	}
+	close(fd);
+}
+
+void
+job_on_mountd(struct msg *msg)
+{
+	const struct m_LFD	*lfd = msg->body;
+	struct m_LFD		 out = { .kind = lfd->kind };
+
+	if (job_find(msg->id) != NULL)
+		peer_send(sbxd.helper[H_LANDD], MSG_LFD, msg->id,
+		    msg_take_fd(msg), &out);
+}
+
+/* All that is needed is copied: a mere review lets the session go on. */
+void
+landd_on_staged(struct peer *p, struct msg *msg)
+{
+	struct job	*j = job_find(msg->id);
+
+	(void)p;
+	if (j == NULL)
+		return;
+	j->staged = true;
+	if (!job_writes(j))
+		job_thaw(j);
+}
+
+void
+landd_on_item(struct peer *p, struct msg *msg)
+{
+	struct job	*j = job_find(msg->id);
+
+	(void)p;
+	if (j == NULL)
+		return;
+	if (msg->type == MSG_LANDING) {
+		const struct m_LANDING *m = msg->body;
+
+		j->files = m->files;
+		j->skipped = m->skipped;
+		j->ignored = m->ignored;
+		j->landing = true;
+		if (m->digest.len == sizeof(j->computed))
+			memcpy(j->computed, m->digest.p, sizeof(j->computed));
+	}
+	/* A list goes to who asked for it; a removal only wants the sum. */
+	if (j->client != NULL && j->what != J_REMOVE)
+		peer_send(j->client->peer, msg->type, j->reqid, -1, msg->body);
+}
+
+static int
+baseline_replace(struct session *s)
+{
+	struct stat	st;
+
+	if (fstatat(s->dir, "baseline.new", &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+	    st.st_size == 0)
+		return (0);
+	if (renameat(s->dir, "baseline.new", s->dir, "baseline") == -1)
+		return (-1);
+	return (fsync(s->dir));
+}
+
+static void
+job_clean(struct job *j, const struct m_LANDED *m)
+{
+	struct m_CLEAN	clean = {
+		.session = j->session->rec.r.session, .live = j->live,
+		.discard = j->what == J_DISCARD, .paths = m->paths
+	};
+
+	if (m->paths.n == 0) {
+		job_on_cleaned(j->session);
+		return;
+	}
+	peer_send(sbxd.helper[H_MOUNTD], MSG_CLEAN, j->id, -1, &clean);
+}
+
+/* The real tree is done with: baselines, journal, then the layer. */
+void
+landd_on_landed(struct peer *p, struct msg *msg)
+{
+	const struct m_LANDED	*m = msg->body;
+	struct job		*j = job_find(msg->id);
+
+	(void)p;
+	if (j == NULL || !job_writes(j))
+		return;
+	j->landed = m->files;
+	if (baseline_replace(j->session) == -1)
+		log_warn("session %s: its baselines", j->session->rec.r.
+		    session);
+	unlinkat(j->session->dir, "journal", 0);
+	job_clean(j, m);
+}
+
+void
+job_on_cleaned(struct session *s)
+{
+	struct job	*j = s->job;
+	struct m_LANDED	 landed = { 0 };
+	char		 hex[2 * LIMIT_DIGEST + 1];
+
+	if (j == NULL || !job_writes(j))
+		return;
+	digest_hex(j->computed, hex);
+	audit(job_words[j->what], s, j->client != NULL ? j->client->uid : 0,
+	    "actor=%s digest=%s files=%llu result=ok", j->actor,
+	    j->landing ? hex : "-", (unsigned long long)j->landed);
+	landed.files = j->landed;
+	if (j->client != NULL)
+		peer_send(j->client->peer, MSG_LANDED, j->reqid, -1, &landed);
+	job_finish(j);
+}
+
+/* After a removal's question: nothing waits, or it was told to go anyway. */
+static void
+job_removed(struct job *j)
+{
+	struct session	*s = j->session;
+	struct client	*c = j->client;
+	uint32_t	 reqid = j->reqid;
+	struct m_SID	 sid = { .session = s->rec.r.session };
+
+	if (j->files > 0 || j->skipped > 0 || j->ignored > 0) {
+		job_fail(j, "session.changes", "changes of it wait: apply or "
+		    "discard them, or remove it with --discard");
+		return;
+	}
+	job_finish(j);
+	s->erase = true;
+	if (c != NULL)
+		peer_send(c->peer, MSG_OK, reqid, -1, NULL);
+	peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
+}
+
+void
+landd_on_end(struct peer *p, struct msg *msg)
+{
+	struct job	*j = job_find(msg->id);
+
+	(void)p;
+	if (j == NULL || job_writes(j))
+		return;
+	if (j->what == J_REMOVE) {
+		job_removed(j);
+		return;
+	}
+	if (j->what == J_PATCH && j->patch != -1 && j->client != NULL) {
+		job_thaw(j);
+		job_stream(j->client);
+		return;
+	}
+	if (j->client != NULL)
+		peer_send(j->client->peer, MSG_END, j->reqid, -1, NULL);
+	job_finish(j);
+}
+
+/* One piece; false when there is no more, or no more can be read. */
+static bool
+job_chunk(struct job *j)
+{
+	uint8_t		buf[LIMIT_CHUNK];
+	struct m_CHUNK	chunk = { .n = j->chunk, .data = { buf, 0 } };
+	ssize_t		n;
+
+	n = pread(j->patch, buf, sizeof(buf),
+	    (off_t)(j->chunk * LIMIT_CHUNK));
+	if (n == -1) {
+		job_fail(j, "state.failed", "reading the patch");
+		return (false);
+	}
+	if (n == 0) {
+		peer_send(j->client->peer, MSG_END, j->reqid, -1, NULL);
+		job_finish(j);
+		return (false);
+	}
+	chunk.data.len = (size_t)n;
+	j->chunk++;
+	peer_send(j->client->peer, MSG_CHUNK, j->reqid, -1, &chunk);
+	return (true);
+}
+
+/* As fast as the client takes it, and no more is held for it. */
+void
+job_stream(struct client *c)
+{
+	struct job	*j, *next;
+
+	TAILQ_FOREACH_SAFE(j, &sbxd.jobs, entry, next)
+		while (j->client == c && j->what == J_PATCH &&
+		    j->patch != -1 && peer_queued(c->peer) < LIMIT_OUTQ)
+			if (!job_chunk(j))
+				break;
+}
+
+/* Landings that an earlier run of the suite did not end. */
+void
+jobs_recover(void)
+{
+	struct session	*s;
+	struct job	*j;
+
+	TAILQ_FOREACH(s, &sbxd.sessions, entry) {
+		if (!journal_is_there(s))
+			continue;
+		log_info("session %s: a landing was interrupted: recovering",
+		    s->rec.r.session);
+		j = job_new(s, J_RECOVER, NULL, 0);
+		strlcpy(j->actor, s->rec.r.owner, sizeof(j->actor));
+		job_start(j);
+	}
+}

@@ -1,0 +1,363 @@
+/*
+ * NEW: a session's start. Everything is sent without waiting for one another;
+ * what comes back is put together in session_advance.
+ */
+#include <sys/socket.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../common/env.h"
+#include "../common/escape.h"
+#include "../common/log.h"
+#include "../common/path.h"
+#include "sbxd.h"
+
+/* A request that is refused: code, reason, and the value it is about. */
+struct refusal {
+	const char	*code, *why, *value;
+};
+
+static bool
+refuse(struct refusal *r, const char *code, const char *why,
+    const char *value)
+{
+	r->code = code;
+	r->why = why;
+	r->value = value;
+	return (false);
+}
+
+static bool
+network_is_sane(const char *network)
+{
+	return (strcmp(network, "host") == 0 || strcmp(network, "none") == 0);
+}
+
+/* The places where no project can be: they are fresh inside. */
+static bool
+project_is_sane(const struct m_NEW *m, struct refusal *r)
+{
+	static const char *const	fresh[] = { "/proc", "/sys", "/dev" };
+	size_t				i;
+
+	if (!path_is_canonical(m->project))
+		return (refuse(r, "repo.invalid", "the repository is not an "
+		    "absolute, clean path", m->project));
+	if (strcmp(m->project, "/") == 0)
+		return (refuse(r, "repo.root", "the repository cannot be the "
+		    "root folder: name a folder below it", m->project));
+	for (i = 0; i < sizeof(fresh) / sizeof(fresh[0]); i++)
+		if (path_within(fresh[i], m->project))
+			return (refuse(r, "repo.invalid", "the repository "
+			    "cannot lie there: name a folder on a disk",
+			    m->project));
+	if (path_within(sbxd.conf.state, m->project))
+		return (refuse(r, "repo.state", "the repository lies in the "
+		    "suite's own state", m->project));
+	return (true);
+}
+
+static bool
+lists_are_sane(const struct m_NEW *m, struct refusal *r)
+{
+	size_t	i;
+
+	if (m->argv.n == 0 || m->argv.v[0][0] == '\0')
+		return (refuse(r, "command.none", "there is no command", ""));
+	if (m->env.n >= LIMIT_ARGC)
+		return (refuse(r, "env.invalid", "too many variables", ""));
+	for (i = 0; i < m->env.n; i++)
+		if (!env_valid(m->env.v[i]) || env_never(m->env.v[i]))
+			return (refuse(r, "env.invalid", "this variable does "
+			    "not enter a session", m->env.v[i]));
+	for (i = 0; i < m->hide.n; i++)
+		if (!path_is_canonical(m->hide.v[i]))
+			return (refuse(r, "hide.invalid", "a hidden path is "
+			    "not absolute and clean", m->hide.v[i]));
+	for (i = 0; i < m->ro.n; i++)
+		if (!path_is_canonical(m->ro.v[i]))
+			return (refuse(r, "ro.invalid", "a read-only path is "
+			    "not absolute and clean", m->ro.v[i]));
+	return (true);
+}
+
+static bool
+new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
+{
+	if (m->as && c->uid != 0)
+		return (refuse(r, "auth.denied", "only root runs a session as "
+		    "somebody else", m->user));
+	if (m->as && (m->uid >= UINT32_MAX || m->uid == 65534 ||
+	    m->gid >= UINT32_MAX))
+		return (refuse(r, "auth.denied", "this user has no role",
+		    m->user));
+	if (!network_is_sane(m->network))
+		return (refuse(r, "network.invalid", "network is host or "
+		    "none", m->network));
+	if (!path_is_canonical(m->home) || strcmp(m->home, "/") == 0)
+		return (refuse(r, "home.invalid", "the home folder is not an "
+		    "absolute, clean path below /", m->home));
+	if (!path_is_canonical(m->cwd))
+		return (refuse(r, "cwd.invalid", "the current folder is not "
+		    "an absolute, clean path", m->cwd));
+	if (m->name != NULL && (m->name[0] == '\0' ||
+	    escape_needed(m->name, strlen(m->name), "")))
+		return (refuse(r, "name.invalid", "a name is printable text",
+		    m->name));
+	if (m->rows > 65535 || m->cols > 65535 || m->umask > 0777)
+		return (refuse(r, "size.invalid", "a size or umask out of "
+		    "bounds", ""));
+	if (sbxd.nsessions >= SESSIONS_MAX)
+		return (refuse(r, "limit.sessions", "there are too many "
+		    "sessions: remove some by sbxctl rm", ""));
+	if (sbxd.stopping)
+		return (refuse(r, "suite.ending", "the suite is ending", ""));
+	return (project_is_sane(m, r) && lists_are_sane(m, r));
+}
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec	ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ((uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec);
+}
+
+/* T0 is taken here: before anything of the session can read a file. */
+static struct session *
+new_record(const struct client *c, const struct m_NEW *m)
+{
+	char		id[LIMIT_SID + 1], owner[32];
+	struct m_RECORD	r = {
+		.version = RECORD_VERSION, .session = id, .generation = 1,
+		.boot = sbxd.boot, .name = m->name, .state = "starting",
+		.owner = owner, .user = m->user,
+		.uid = m->as ? m->uid : c->uid, .gid = m->gid,
+		.groups = m->groups, .peer = c->uid, .project = m->project,
+		.home = m->home, .cwd = m->cwd, .argv = m->argv,
+		.env = m->env, .hide = m->hide, .ro = m->ro,
+		.network = m->network, .tty = m->tty, .umask = m->umask,
+		.t0 = now_ns()
+	};
+
+	session_id(id);
+	snprintf(owner, sizeof(owner), "uid:%u", (unsigned int)c->uid);
+	r.created = r.t0 / 1000000000U;
+	return (session_new(&r));
+}
+
+static void
+send_spawn(struct session *s, int client, int worker)
+{
+	const struct m_RECORD	*r = &s->rec.r;
+	struct m_SID		 sid = { .session = r->session };
+	struct m_START		 start = {
+		.session = r->session, .generation = r->generation,
+		.uid = r->uid, .gid = r->gid, .groups = r->groups,
+		.network = r->network
+	};
+
+	peer_send(sbxd.helper[H_SPAWN], MSG_PEER, 0, client, &sid);
+	peer_send(sbxd.helper[H_SPAWN], MSG_START, 0, worker, &start);
+}
+
+static void
+send_others(struct session *s)
+{
+	const struct m_RECORD	*r = &s->rec.r;
+	struct m_PREP		 prep = {
+		.session = r->session, .uid = r->uid, .gid = r->gid,
+		.home = r->home, .project = r->project, .hide = r->hide,
+		.ro = r->ro, .argv = r->argv
+	};
+	struct m_NET		 net = {
+		.session = r->session, .network = r->network
+	};
+
+	peer_send(sbxd.helper[H_MOUNTD], MSG_PREP, 0, -1, &prep);
+	peer_send(sbxd.helper[H_NETD], MSG_NET, 0, -1, &net);
+}
+
+/* The command's environment: the request's, and by what sbxctl, run inside,
+ * knows where it is. */
+static const char **
+session_env(const struct session *s, char *mark, size_t size)
+{
+	const struct strv	*env = &s->rec.r.env;
+	const char		**v;
+
+	if ((v = calloc(env->n + 2, sizeof(*v))) == NULL)
+		fatal("environment");
+	memcpy(v, env->v, env->n * sizeof(*v));
+	snprintf(mark, size, "SBX_SESSION=%s", s->rec.r.session);
+	v[env->n] = mark;
+	return (v);
+}
+
+static void
+send_worker(struct session *s, const struct m_NEW *m, int listener,
+    int terminal)
+{
+	const struct m_RECORD	*r = &s->rec.r;
+	struct m_SETUP		 setup = {
+		.session = r->session, .argv = r->argv, .env = r->env,
+		.cwd = r->cwd, .home = r->home, .project = r->project,
+		.ro = r->ro, .network = r->network, .tty = r->tty,
+		.rows = m->rows, .cols = m->cols, .umask = r->umask
+	};
+	char			 mark[64];
+	const char		**env = session_env(s, mark, sizeof(mark));
+
+	setup.env.v = env;
+	setup.env.n = r->env.n + 1;
+	peer_send(s->worker, MSG_SETUP, 0, -1, &setup);
+	free(env);
+	peer_send(s->worker, MSG_LISTEN, 0, listener, NULL);
+	if (terminal != -1)
+		peer_send(s->worker, MSG_ATTACH, 0, terminal, NULL);
+}
+
+/*
+ * The client's connection, three times: for spawn, which asks the kernel who
+ * that is; for the worker, if the connection becomes the terminal's; for us,
+ * to say why the start failed.
+ */
+static int
+starter_take(struct session *s, struct client *c, uint32_t id, bool attach,
+    int *forspawn, int *terminal)
+{
+	int	fd;
+
+	*terminal = -1;
+	s->starter_id = id;
+	*forspawn = fcntl(c->peer->ib.fd, F_DUPFD_CLOEXEC, 0);
+	if (*forspawn == -1)
+		return (-1);
+	if (!attach) {
+		s->starter = c;
+		return (0);
+	}
+	client_send_session(c, id, s);
+	if (peer_release(c->peer, &fd) == -1) {
+		close(*forspawn);
+		return (-1);
+	}
+	c->peer = NULL;
+	client_drop(c);
+	s->starter_fd = fd;
+	*terminal = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (*terminal == -1) {
+		close(*forspawn);
+		return (-1);
+	}
+	return (0);
+}
+
+/* -1: the session is gone again, *what says where it failed. */
+static int
+new_start(struct session *s, struct client *c, uint32_t id,
+    const struct m_NEW *m, const char **what)
+{
+	int	pair[2], listener, forspawn, terminal;
+
+	*what = "a socket for the session";
+	if ((listener = worker_listen(s->rec.r.session)) == -1)
+		return (-1);
+	*what = "a socket pair";
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1) {
+		close(listener);
+		return (-1);
+	}
+	*what = "the worker's connection";
+	if ((s->worker = worker_peer(s, pair[0])) == NULL) {
+		close(listener);
+		close(pair[1]);
+		return (-1);
+	}
+	*what = "handing the connection over: nothing may follow NEW before "
+	    "its answer";
+	if (starter_take(s, c, id, m->attach, &forspawn, &terminal) == -1) {
+		close(listener);
+		close(pair[1]);
+		return (-1);
+	}
+	send_spawn(s, forspawn, pair[1]);
+	send_others(s);
+	send_worker(s, m, listener, terminal);
+	return (0);
+}
+
+void
+client_on_new(struct peer *p, struct msg *msg)
+{
+	const struct m_NEW	*m = msg->body;
+	struct client		*c = p->ctx;
+	struct refusal		 r;
+	struct session		*s;
+	const char		*what;
+	char			 id[LIMIT_SID + 1];
+
+	if (!new_is_sane(c, m, &r)) {
+		peer_error(p, msg->id, r.code, "%s%s%s", r.value, r.value[0] ==
+		    '\0' ? "" : ": ", r.why);
+		return;
+	}
+	if ((s = new_record(c, m)) == NULL) {
+		peer_error(p, msg->id, "state.failed", "%s/sbxd: %s",
+		    sbxd.conf.state, strerror(errno));
+		return;
+	}
+	if (new_start(s, c, msg->id, m, &what) == -1) {
+		peer_error(p, msg->id, "start.failed", "%s: %s", what,
+		    strerror(errno));
+		strlcpy(id, s->rec.r.session, sizeof(id));
+		unlink(id);
+		session_remove(s);
+		return;
+	}
+	/* While the others work: what they do must not be lost. */
+	session_save(s);
+	idle_check();
+}
+
+void
+session_seal(struct session *s)
+{
+	struct m_SEAL	seal = {
+		.session = s->rec.r.session, .project = s->rec.r.project,
+		.dev = s->rec.r.dev, .ino = s->rec.r.ino, .t0 = s->rec.r.t0
+	};
+
+	peer_send(sbxd.helper[H_LANDD], MSG_SEAL, 0, -1, &seal);
+}
+
+void
+session_advance(struct session *s)
+{
+	if (s->state != S_STARTING || s->went || !s->started || !s->mounted ||
+	    !s->netup || !s->sealed)
+		return;
+	s->went = true;
+	peer_send(s->worker, MSG_GO, 0, -1, NULL);
+}
+
+/* exec succeeded. The evidence is written after the fact that it proves. */
+void
+session_running(struct session *s)
+{
+	s->ran = true;
+	session_set(s, S_RUNNING, NULL);
+	if (s->starter != NULL)
+		client_send_session(s->starter, s->starter_id, s);
+	s->starter = NULL;
+	if (s->starter_fd != -1)
+		close(s->starter_fd);
+	s->starter_fd = -1;
+	session_save(s);
+}

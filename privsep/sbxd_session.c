@@ -1,0 +1,431 @@
+/*
+ * Sessions: the table, their records on disk, and how each of them ends. Any
+ * failure runs the one teardown from whatever was reached.
+ */
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "sbxd.h"
+
+#define IDLE_SECONDS	2	/* of an embedded suite nobody uses */
+
+static const char *const	state_names[] = {
+	[S_STARTING] = "starting", [S_RUNNING] = "running",
+	[S_ENDING] = "ending", [S_ENDED] = "ended", [S_FAILED] = "failed",
+};
+
+const char *
+session_state(const struct session *s)
+{
+	return (state_names[s->state]);
+}
+
+struct session *
+session_find(const char *id)
+{
+	struct session	*s;
+
+	TAILQ_FOREACH(s, &sbxd.sessions, entry)
+		if (strcmp(s->rec.r.session, id) == 0)
+			return (s);
+	return (NULL);
+}
+
+/* 60 random bits, as 12 characters that no eye mixes up. */
+void
+session_id(char out[LIMIT_SID + 1])
+{
+	static const char	set[] = "abcdefghijklmnopqrstuvwxyz234567";
+	uint8_t			r[12];
+	int			i;
+
+	do {
+		if (getrandom(r, sizeof(r), 0) != sizeof(r))
+			fatal("getrandom");
+		for (i = 0; i < 12; i++)
+			out[i] = set[r[i] & 31];
+		out[12] = '\0';
+	} while (session_find(out) != NULL);
+}
+
+static bool
+id_is_sane(const char *id)
+{
+	return (strlen(id) == 12 &&
+	    strspn(id, "abcdefghijklmnopqrstuvwxyz234567") == 12);
+}
+
+static struct session *
+session_alloc(void)
+{
+	struct session	*s;
+
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return (NULL);
+	s->dir = s->starter_fd = -1;
+	TAILQ_INIT(&s->waiters);
+	return (s);
+}
+
+static void
+session_insert(struct session *s)
+{
+	TAILQ_INSERT_TAIL(&sbxd.sessions, s, entry);
+	sbxd.nsessions++;
+}
+
+/* NULL: errno. The record is in memory only, its folder is there. */
+struct session *
+session_new(const struct m_RECORD *r)
+{
+	struct session	*s;
+	int		 saved;
+
+	if ((s = session_alloc()) == NULL)
+		return (NULL);
+	if (record_copy(&s->rec, r) == -1 ||
+	    mkdirat(sbxd.dir, r->session, 0700) == -1) {
+		saved = errno;
+		record_free(&s->rec);
+		free(s);
+		errno = saved;
+		return (NULL);
+	}
+	s->dir = openat(sbxd.dir, r->session, O_RDONLY | O_DIRECTORY |
+	    O_NOFOLLOW | O_CLOEXEC);
+	session_insert(s);
+	if (s->dir == -1) {
+		saved = errno;
+		session_free(s);
+		errno = saved;
+		return (NULL);
+	}
+	return (s);
+}
+
+void
+session_free(struct session *s)
+{
+	struct waiter	*w;
+
+	while ((w = TAILQ_FIRST(&s->waiters)) != NULL) {
+		TAILQ_REMOVE(&s->waiters, w, entry);
+		free(w);
+	}
+	TAILQ_REMOVE(&sbxd.sessions, s, entry);
+	sbxd.nsessions--;
+	if (s->worker != NULL)
+		peer_free(s->worker);
+	if (s->starter_fd != -1)
+		close(s->starter_fd);
+	if (s->dir != -1)
+		close(s->dir);
+	record_free(&s->rec);
+	free(s);
+}
+
+void
+session_save(struct session *s)
+{
+	s->rec.r.state = state_names[s->state];
+	if (record_save(&s->rec, s->dir) == -1)
+		log_warn("writing the record of session %s",
+		    s->rec.r.session);
+}
+
+void
+session_set(struct session *s, enum session_state state, const char *reason)
+{
+	s->state = state;
+	if (reason != NULL && s->rec.r.reason == NULL)
+		s->rec.r.reason = record_string(&s->rec, reason);
+	if (state == S_ENDED || state == S_FAILED)
+		s->rec.r.ended = (uint64_t)time(NULL);
+}
+
+/* The folder and all that a record's owner put into it. */
+static void
+folder_remove(const char *id)
+{
+	static const char *const	files[] = {
+		"record", "record.new", "seal", "baseline", "baseline.new",
+		"journal"
+	};
+	size_t				i;
+	int				dir;
+
+	dir = openat(sbxd.dir, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	if (dir != -1) {
+		for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+			unlinkat(dir, files[i], 0);
+		close(dir);
+	}
+	if (unlinkat(sbxd.dir, id, AT_REMOVEDIR) == -1 && errno != ENOENT)
+		log_warn("removing the record of session %s", id);
+}
+
+/* ERASED has come: layer gone, now the record. */
+void
+session_remove(struct session *s)
+{
+	char	id[LIMIT_SID + 1];
+
+	strlcpy(id, s->rec.r.session, sizeof(id));
+	session_free(s);
+	folder_remove(id);
+	idle_check();
+}
+
+static void
+session_answer(struct session *s)
+{
+	struct waiter	*w;
+
+	while ((w = TAILQ_FIRST(&s->waiters)) != NULL) {
+		TAILQ_REMOVE(&s->waiters, w, entry);
+		client_send_session(w->client, w->id, s);
+		free(w);
+	}
+}
+
+/* The processes and mounts are gone: the session is only its layer now. */
+void
+session_settled(struct session *s)
+{
+	struct m_SID	sid = { .session = s->rec.r.session };
+
+	if (!s->killed || !s->released || s->state != S_ENDING)
+		return;
+	/* The job's child works on a view of its own; it has to end first. */
+	if (s->job != NULL)
+		return;
+	session_set(s, s->ran ? S_ENDED : S_FAILED, NULL);
+	if (!s->ran) {
+		/* There is nothing to keep. */
+		session_answer(s);
+		s->erase = true;
+		peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
+		return;
+	}
+	session_save(s);
+	log_info("session %s: ended%s%s", s->rec.r.session,
+	    s->rec.r.reason != NULL ? ": " : "",
+	    s->rec.r.reason != NULL ? s->rec.r.reason : "");
+	session_answer(s);
+	idle_check();
+}
+
+/* The one teardown. */
+void
+session_end(struct session *s, const char *reason)
+{
+	struct m_SID	sid = { .session = s->rec.r.session };
+
+	if (s->state != S_STARTING && s->state != S_RUNNING)
+		return;
+	session_set(s, S_ENDING, reason);
+	s->killed = s->released = false;
+	peer_send(sbxd.helper[H_SPAWN], MSG_KILL, 0, -1, &sid);
+	peer_send(sbxd.helper[H_MOUNTD], MSG_RELEASE, 0, -1, &sid);
+	peer_send(sbxd.helper[H_NETD], MSG_NETEND, 0, -1, &sid);
+	/* Its end is the worker's: after the last output was taken. */
+	if (s->worker != NULL) {
+		peer_free(s->worker);
+		s->worker = NULL;
+	}
+	/* Relative to the workers' folder, which is where we stand. */
+	if (unlink(s->rec.r.session) == -1 && errno != ENOENT)
+		log_warn("the socket of session %s", s->rec.r.session);
+}
+
+/* To who asked for the session, before it ran. */
+static void
+starter_error(struct session *s, const char *code, const char *reason)
+{
+	struct m_ERROR	e = {
+		.code = code, .message = reason, .at = s->rec.r.session
+	};
+	struct imsgbuf	ib;
+
+	if (s->starter != NULL)
+		peer_send(s->starter->peer, MSG_ERROR, s->starter_id, -1, &e);
+	s->starter = NULL;
+	if (s->starter_fd == -1)
+		return;
+	/* The connection is the terminal's already; nobody else writes to it
+	 * before the command runs, and one frame always fits. */
+	if (imsg_init(&ib, s->starter_fd, ROLE_SBXD, ROLE_CLIENT) == 0 &&
+	    imsg_compose(&ib, MSG_ERROR, s->starter_id, -1, &e) == 0)
+		imsg_flush(&ib);
+	imsg_clear(&ib);
+	s->starter_fd = -1;
+}
+
+/* Before the command ran: told to the starter; after: the session's end. */
+void
+session_fail(struct session *s, const char *code, const char *reason)
+{
+	if (s->state == S_STARTING) {
+		log_info("session %s does not start: %s", s->rec.r.session,
+		    reason);
+		starter_error(s, code, reason);
+	}
+	session_end(s, reason);
+}
+
+static bool
+record_is_live(const char *state)
+{
+	return (strcmp(state, "ended") != 0 && strcmp(state, "failed") != 0);
+}
+
+static void
+session_load(const char *id)
+{
+	struct session	*s;
+	const char	*why;
+
+	if ((s = session_alloc()) == NULL)
+		fatal("session");
+	s->dir = openat(sbxd.dir, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	if (s->dir == -1 || record_load(&s->rec, s->dir, &why) == -1 ||
+	    strcmp(s->rec.r.session, id) != 0) {
+		log_warnx("session %s: its record cannot be read (%s); it is "
+		    "left as it is", id, s->dir == -1 ? strerror(errno) :
+		    why);
+		record_free(&s->rec);
+		if (s->dir != -1)
+			close(s->dir);
+		free(s);
+		return;
+	}
+	session_insert(s);
+	s->state = S_ENDED;
+	s->killed = s->released = true;
+	if (record_is_live(s->rec.r.state)) {
+		session_set(s, S_ENDED, "the suite ended while it ran");
+		session_save(s);
+	}
+}
+
+static int
+folder_cmp(const void *a, const void *b)
+{
+	const struct session	*const *x = a, *const *y = b;
+
+	return ((*x)->rec.r.created < (*y)->rec.r.created ? -1 :
+	    (*x)->rec.r.created > (*y)->rec.r.created);
+}
+
+/* In the order in which they were made. */
+static void
+sessions_sort(void)
+{
+	struct session	**v, *s;
+	size_t		  i = 0, n = sbxd.nsessions;
+
+	if (n == 0)
+		return;
+	if ((v = calloc(n, sizeof(*v))) == NULL)
+		fatal("sessions");
+	TAILQ_FOREACH(s, &sbxd.sessions, entry)
+		v[i++] = s;
+	qsort(v, n, sizeof(*v), folder_cmp);
+	TAILQ_INIT(&sbxd.sessions);
+	for (i = 0; i < n; i++)
+		TAILQ_INSERT_TAIL(&sbxd.sessions, v[i], entry);
+	free(v);
+}
+
+void
+session_load_all(void)
+{
+	struct dirent	*de;
+	DIR		*d;
+	int		 fd;
+
+	fd = openat(sbxd.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd == -1 || (d = fdopendir(fd)) == NULL)
+		fatal("%s/sbxd", sbxd.conf.state);
+	while ((de = readdir(d)) != NULL)
+		if (id_is_sane(de->d_name))
+			session_load(de->d_name);
+	closedir(d);
+	sessions_sort();
+}
+
+static void
+sessions_stopped(void)
+{
+	struct session	*s;
+
+	TAILQ_FOREACH(s, &sbxd.sessions, entry)
+		if (s->state != S_ENDED && s->state != S_FAILED)
+			return;
+	if (TAILQ_EMPTY(&sbxd.jobs))
+		event_base_loopbreak(sbxd.base);
+}
+
+void
+sessions_stop(void)
+{
+	struct session	*s, *next;
+
+	sbxd.stopping = true;
+	event_del(sbxd.accepting);
+	TAILQ_FOREACH_SAFE(s, &sbxd.sessions, entry, next)
+		session_fail(s, "suite.ending", "the suite was stopped");
+	sessions_stopped();
+}
+
+static void
+idle_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+	event_base_loopbreak(sbxd.base);
+}
+
+static bool
+suite_is_idle(void)
+{
+	struct session	*s;
+
+	if (!TAILQ_EMPTY(&sbxd.clients) || !TAILQ_EMPTY(&sbxd.jobs))
+		return (false);
+	TAILQ_FOREACH(s, &sbxd.sessions, entry)
+		if (s->erase || (s->state != S_ENDED && s->state != S_FAILED))
+			return (false);
+	return (true);
+}
+
+/* An embedded suite lives while somebody uses it, and 2 s longer. */
+void
+idle_check(void)
+{
+	const struct timeval	tv = { IDLE_SECONDS, 0 };
+
+	if (sbxd.stopping)
+		sessions_stopped();
+	if (!sbxd.conf.embedded)
+		return;
+	if (sbxd.idle == NULL &&
+	    (sbxd.idle = evtimer_new(sbxd.base, idle_on_timer, NULL)) == NULL)
+		fatalx("a timer");
+	if (suite_is_idle())
+		event_add(sbxd.idle, &tv);
+	else
+		event_del(sbxd.idle);
+}

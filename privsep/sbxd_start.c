@@ -1,0 +1,323 @@
+/*
+ * What sbxd does while it is root, in order: state folder and its lock, the
+ * socket, the helpers, and then giving up all of it.
+ */
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/un.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "drop.h"
+#include "pledge.h"
+#include "proc.h"
+#include "sbxd.h"
+#include "unveil.h"
+
+#define RUN_DIR		"/run/sbx"
+#define GROUP_DEFAULT	"sbx"
+
+/* A folder of root's that nobody else can write, made if it is not there. */
+static int
+folder_root(const char *path, mode_t mode)
+{
+	struct stat	st;
+	int		fd;
+
+	if (mkdir(path, mode) == -1 && errno != EEXIST)
+		fatal("making the folder %s", path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		fatal("the folder %s", path);
+	if (fstat(fd, &st) == -1)
+		fatal("%s", path);
+	if (st.st_uid != 0 || (st.st_mode & 022) != 0)
+		fatalx("%s belongs to uid %u, mode %04o: it must be root's "
+		    "and writable to root only", path, (unsigned int)st.st_uid,
+		    (unsigned int)st.st_mode & 07777);
+	if (fchmod(fd, mode) == -1)
+		fatal("%s: mode %04o", path, (unsigned int)mode);
+	return (fd);
+}
+
+static int
+folder_below(int dir, const char *name)
+{
+	int	fd;
+
+	if (mkdirat(dir, name, 0700) == -1 && errno != EEXIST)
+		fatal("making %s/%s", sbxd.conf.state, name);
+	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	if (fd == -1)
+		fatal("%s/%s", sbxd.conf.state, name);
+	return (fd);
+}
+
+/* An embedded suite's log stays with its state. */
+static void
+log_embedded(int state)
+{
+	int	fd;
+
+	fd = openat(state, "sbxd.log", O_WRONLY | O_APPEND | O_CREAT |
+	    O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd == -1 || dup2(fd, STDERR_FILENO) == -1)
+		fatal("%s/sbxd.log", sbxd.conf.state);
+	close(fd);
+}
+
+void
+start_state(void)
+{
+	int	state, lock;
+
+	state = folder_root(sbxd.conf.state, 0711);
+	if (sbxd.conf.embedded)
+		log_embedded(state);
+	sbxd.dir = folder_below(state, "sbxd");
+	lock = openat(sbxd.dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
+	if (lock == -1)
+		fatal("%s/sbxd/lock", sbxd.conf.state);
+	/* Kept open, and with it the lock, for as long as we live. */
+	if (flock(lock, LOCK_EX | LOCK_NB) == -1) {
+		if (errno != EWOULDBLOCK)
+			fatal("locking %s", sbxd.conf.state);
+		fatalx("another sbxd runs on %s: stop it, or name another "
+		    "state by SBX_STATE", sbxd.conf.state);
+	}
+	close(state);
+}
+
+/* Where the workers' sockets are: bound by a name relative to it. */
+static void
+workers_dir(void)
+{
+	int	fd;
+
+	if (sbxd.conf.private_state) {
+		fd = folder_below(sbxd.dir, "w");
+	} else {
+		close(folder_root(RUN_DIR, 0755));
+		if (mkdir(RUN_DIR "/w", 0700) == -1 && errno != EEXIST)
+			fatal(RUN_DIR "/w");
+		fd = open(RUN_DIR "/w", O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		    O_CLOEXEC);
+	}
+	if (fd == -1 || fchown(fd, sbxd.uids[UID_SBXD],
+	    (gid_t)sbxd.uids[UID_SBXD]) == -1 || fchdir(fd) == -1)
+		fatal("the folder of the workers' sockets");
+	close(fd);
+}
+
+static void
+socket_owner(int dir, const char *name)
+{
+	struct group	*gr = NULL;
+	const char	*group = sbxd.conf.group_set ? sbxd.conf.group :
+			    GROUP_DEFAULT;
+
+	/* Whoever names the state by hand is root and means root's use. */
+	if (!sbxd.conf.embedded)
+		gr = getgrnam(group);
+	if (gr == NULL && sbxd.conf.group_set)
+		fatalx("socketGroup %s: there is no such group", group);
+	if (fchownat(dir, name, 0, gr != NULL ? gr->gr_gid : 0, 0) == -1 ||
+	    fchmodat(dir, name, gr != NULL ? 0660 : 0600, 0) == -1)
+		fatal("%s: owner and mode", sbxd.conf.socket);
+}
+
+void
+start_socket(void)
+{
+	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
+	char			path[LIMIT_PATH + 1], base[LIMIT_PATH + 1];
+	int			dir, fd;
+
+	workers_dir();
+	strlcpy(path, sbxd.conf.socket, sizeof(path));
+	strlcpy(base, sbxd.conf.socket, sizeof(base));
+	if (strcmp(dirname(path), RUN_DIR) == 0)
+		close(folder_root(RUN_DIR, 0755));
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir == -1)
+		fatal("the socket's folder %s", path);
+	/* By descriptor: a state's path may be longer than sun_path. */
+	snprintf(sun.sun_path, sizeof(sun.sun_path), "/proc/self/fd/%d/%.64s",
+	    dir, basename(base));
+	/* We hold the lock: what is there is a dead suite's. */
+	if (unlinkat(dir, basename(base), 0) == -1 && errno != ENOENT)
+		fatal("removing %s", sbxd.conf.socket);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd == -1 || bind(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1 ||
+	    listen(fd, 128) == -1)
+		fatal("%s", sbxd.conf.socket);
+	socket_owner(dir, basename(base));
+	sbxd.listener = fd;
+	close(dir);
+}
+
+static const struct {
+	const char	*name;
+	enum role	 role;
+} helpers[H_COUNT] = {
+	[H_SPAWN] = { "spawn", ROLE_SPAWN },
+	[H_NETD] = { "netd", ROLE_NETD },
+	[H_MOUNTD] = { "mountd", ROLE_MOUNTD },
+	[H_LANDD] = { "landd", ROLE_LANDD },
+};
+
+/* spawn lives in a leaf of its own: where processes are, no session's group
+ * could get a controller. */
+static void
+spawn_place(pid_t pid)
+{
+	char	path[LIMIT_PATH + 32];
+	int	fd;
+
+	if (sbxd.cgroup[0] == '\0')
+		return;
+	snprintf(path, sizeof(path), "%s/spawn/cgroup.procs", sbxd.cgroup);
+	if ((fd = open(path, O_WRONLY | O_CLOEXEC)) == -1 ||
+	    dprintf(fd, "%d", (int)pid) < 0)
+		fatal("moving spawn into %s", path);
+	close(fd);
+}
+
+static void
+helper_exec(enum helper h)
+{
+	char			path[LIMIT_PATH + 32];
+	int			pair[2];
+	struct proc_start	ps = {
+		.exe = -1, .path = path, .argv0 = helpers[h].name,
+		.fds = &pair[1], .nfds = 1
+	};
+	pid_t			pid;
+
+	snprintf(path, sizeof(path), "%s/%s", sbxd.conf.libexec,
+	    helpers[h].name);
+	if (access(path, X_OK) == -1)
+		fatal("%s: the suite is not installed whole", path);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+		fatal("socketpair");
+	if ((pid = proc_spawn(&ps)) == -1)
+		fatal("starting %s", path);
+	close(pair[1]);
+	if (h == H_SPAWN)
+		spawn_place(pid);
+	sbxd.helper[h] = helper_peer(h, pair[0]);
+	peer_pause(sbxd.helper[h]);
+}
+
+static void
+helper_tell(enum helper h, int channel)
+{
+	struct imsgbuf	*ib = &sbxd.helper[h]->ib;
+	uint64_t	 uids[UID_COUNT];
+	struct m_SUITE	 suite = {
+		.state = sbxd.conf.state, .libexec = sbxd.conf.libexec,
+		.cgroup = sbxd.cgroup[0] != '\0' ? sbxd.cgroup : NULL,
+		.uids = { UID_COUNT, uids }
+	};
+	int		 i;
+
+	for (i = 0; i < UID_COUNT; i++)
+		uids[i] = sbxd.uids[i];
+	proc_hello(ib, ROLE_SBXD, helpers[h].role);
+	if (imsg_send(ib, MSG_SUITE, 0, -1, &suite) == -1)
+		fatal("SUITE to %s", helpers[h].name);
+	if (channel != -1 && imsg_send(ib, MSG_CHANNEL, 0, channel, NULL) ==
+	    -1)
+		fatal("CHANNEL to %s", helpers[h].name);
+}
+
+/* READY, or what it says instead. */
+static void
+helper_ready(enum helper h)
+{
+	struct imsgbuf	*ib = &sbxd.helper[h]->ib;
+	struct msg	 msg;
+	const char	*why = NULL;
+	int		 r;
+
+	r = imsg_recv(ib, &msg, 10000, &why);
+	if (r == 1 && msg.type == MSG_READY) {
+		msg_free(&msg);
+		return;
+	}
+	if (r == 1 && msg.type == MSG_ERROR) {
+		const struct m_ERROR *e = msg.body;
+
+		fatalx("%s: %s", helpers[h].name, e->message);
+	}
+	fatalx("%s did not start: %s", helpers[h].name, r == 1 ?
+	    proto_name(msg.type) : r == 0 ? "it ended; its reason is in the "
+	    "log" : why);
+}
+
+void
+start_helpers(void)
+{
+	int	channel[2], h;
+
+	for (h = 0; h < H_COUNT; h++)
+		helper_exec((enum helper)h);
+	/* landd and spawn have a channel that we keep no end of. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) == -1)
+		fatal("socketpair");
+	for (h = 0; h < H_COUNT; h++)
+		helper_tell((enum helper)h, h == H_SPAWN ? channel[0] :
+		    h == H_LANDD ? channel[1] : -1);
+	for (h = 0; h < H_COUNT; h++)
+		helper_ready((enum helper)h);
+	for (h = 0; h < H_COUNT; h++)
+		peer_resume(sbxd.helper[h]);
+}
+
+/* A session's worker and its clients cost descriptors: as many as allowed. */
+static void
+descriptors_raise(void)
+{
+	struct rlimit	rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
+		fatal("getrlimit");
+	rl.rlim_cur = rl.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
+		fatal("setrlimit");
+}
+
+void
+start_confine(void)
+{
+	struct drop	 d = {
+		.uid = sbxd.uids[UID_SBXD], .gid = (gid_t)sbxd.uids[UID_SBXD]
+	};
+	struct unveil	*u;
+
+	sbxd.audit = openat(sbxd.dir, "audit", O_WRONLY | O_APPEND | O_CREAT |
+	    O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (sbxd.audit == -1 || fchown(sbxd.audit, d.uid, d.gid) == -1)
+		fatal("%s/sbxd/audit", sbxd.conf.state);
+	descriptors_raise();
+	sbxd.landlock = unveil_abi();
+	drop_limits(0, 0);
+	drop_to(&d);
+	u = unveil_begin();
+	unveil_fd(u, sbxd.dir, UNVEIL_READ | UNVEIL_WRITE | UNVEIL_SOCK);
+	unveil_path(u, ".", UNVEIL_SOCK);
+	unveil_end(u);
+	pledge(PLEDGE_SBXD);
+}

@@ -1,0 +1,169 @@
+/*
+ * The uids of the suite's roles: the installed accounts, or, in a build tree
+ * and in the demo, numbers of 61184 to 65519, the range that the systemd
+ * project keeps free for such use (UIDS-GIDS.md, "dynamic user"). Eight in a
+ * row make a slot; a byte of /run/sbx/uids is locked for each slot in use, so
+ * that two suites never share one.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "sbxd.h"
+
+#define UIDS_FILE	"/run/sbx/uids"
+#define SLOT_FIRST	61184
+#define SLOT_SIZE	8
+#define SLOT_COUNT	((65520 - SLOT_FIRST) / SLOT_SIZE)
+
+static const char *const	accounts[UID_COUNT] = {
+	[UID_SBXD] = "_sbxd", [UID_SPAWN] = "_sbxspawn",
+	[UID_NETD] = "_sbxnet", [UID_MOUNTD] = "_sbxmount",
+	[UID_LANDD] = "_sbxland", [UID_WORKER] = "_sbxwork",
+	[UID_FORWARDER] = "_sbxfwd",
+};
+
+/* All of the accounts, or none: half a set is a broken installation. */
+static bool
+accounts_find(void)
+{
+	struct passwd	*pw;
+	const char	*missing = NULL;
+	int		 i, found = 0;
+
+	for (i = 0; i < UID_COUNT; i++) {
+		if ((pw = getpwnam(accounts[i])) == NULL) {
+			missing = accounts[i];
+			continue;
+		}
+		sbxd.uids[i] = pw->pw_uid;
+		found++;
+	}
+	if (found > 0 && missing != NULL)
+		fatalx("the account %s is missing while others of the suite's "
+		    "are there: make it, or remove them all", missing);
+	return (found > 0);
+}
+
+static bool
+slot_free(int slot)
+{
+	int	i;
+
+	for (i = 0; i < SLOT_SIZE; i++) {
+		unsigned int id = (unsigned int)(SLOT_FIRST +
+		    slot * SLOT_SIZE + i);
+
+		if (getpwuid(id) != NULL || getgrgid(id) != NULL)
+			return (false);
+	}
+	return (true);
+}
+
+/* The lock is the open file's, and goes with our last descriptor of it. */
+static bool
+slot_lock(int fd, int slot)
+{
+	struct flock	fl = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = slot,
+		.l_len = 1
+	};
+
+	if (fcntl(fd, F_OFD_SETLK, &fl) == 0)
+		return (true);
+	if (errno != EAGAIN && errno != EACCES)
+		fatal("locking %s", UIDS_FILE);
+	return (false);
+}
+
+/* The state's own slot of an earlier run, whose files have these uids. */
+static int
+slot_recorded(void)
+{
+	char	buf[16] = "";
+	int	fd, slot = -1;
+
+	if ((fd = openat(sbxd.dir, "uids", O_RDONLY | O_CLOEXEC)) == -1) {
+		if (errno != ENOENT)
+			fatal("%s/sbxd/uids", sbxd.conf.state);
+		return (-1);
+	}
+	if (read(fd, buf, sizeof(buf) - 1) > 0)
+		slot = (int)strtonum(buf, 0, SLOT_COUNT - 1, NULL);
+	close(fd);
+	return (slot);
+}
+
+static void
+slot_record(int slot)
+{
+	int	fd;
+
+	fd = openat(sbxd.dir, "uids", O_WRONLY | O_CREAT | O_TRUNC |
+	    O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd == -1 || dprintf(fd, "%d", slot) < 0 || fsync(fd) == -1)
+		fatal("%s/sbxd/uids", sbxd.conf.state);
+	close(fd);
+}
+
+/* Suites on different states start looking at different places, so that a
+ * stopped one's uids are not the next one's. */
+static int
+slot_find(int fd)
+{
+	struct stat	st;
+	int		i, slot;
+
+	if (fstat(sbxd.dir, &st) == -1)
+		fatal("%s", sbxd.conf.state);
+	for (i = 0; i < SLOT_COUNT; i++) {
+		slot = (int)((st.st_ino * 2654435761U + (uint64_t)i) %
+		    SLOT_COUNT);
+		if (slot_free(slot) && slot_lock(fd, slot))
+			return (slot);
+	}
+	fatalx("no free uids from %d to 65519: make the suite's accounts "
+	    "instead (sysusers)", SLOT_FIRST);
+}
+
+static void
+slot_take(void)
+{
+	int	fd, slot, i;
+
+	if (mkdir("/run/sbx", 0755) == -1 && errno != EEXIST)
+		fatal("/run/sbx");
+	if (chmod("/run/sbx", 0755) == -1)
+		fatal("/run/sbx");
+	/* Never closed: it holds the lock. */
+	fd = open(UIDS_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd == -1)
+		fatal(UIDS_FILE);
+	if ((slot = slot_recorded()) == -1) {
+		slot = slot_find(fd);
+		slot_record(slot);
+	} else if (!slot_lock(fd, slot))
+		fatalx("the uids of %s are in use by another suite: is it a "
+		    "copy of that one's state?", sbxd.conf.state);
+	for (i = 0; i < UID_COUNT; i++)
+		sbxd.uids[i] = (uid_t)(SLOT_FIRST + slot * SLOT_SIZE + i);
+}
+
+void
+start_uids(void)
+{
+	if (!accounts_find())
+		slot_take();
+	if (fchown(sbxd.dir, sbxd.uids[UID_SBXD],
+	    (gid_t)sbxd.uids[UID_SBXD]) == -1)
+		fatal("giving %s/sbxd to uid %u: the state must lie on a "
+		    "filesystem with owners, like ext4, xfs or btrfs",
+		    sbxd.conf.state, (unsigned int)sbxd.uids[UID_SBXD]);
+}
