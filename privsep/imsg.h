@@ -9,6 +9,7 @@
 #define PRIVSEP_IMSG_H
 
 #include <sys/queue.h>
+#include <sys/types.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
