@@ -1,2 +1,10 @@
-sbxctl_SRCS =	sbxctl/sbxctl.c
+sbxctl_SRCS =	sbxctl/sbxctl.c sbxctl/options.c sbxctl/say.c \
+		sbxctl/connect.c sbxctl/suite.c sbxctl/who.c \
+		sbxctl/project.c sbxctl/run.c sbxctl/relay.c sbxctl/sink.c \
+		sbxctl/terminal.c sbxctl/filter.c sbxctl/csi.c \
+		sbxctl/answers.c sbxctl/choice.c sbxctl/session.c \
+		sbxctl/review.c sbxctl/landing.c sbxctl/doctor.c \
+		sbxctl/out_text.c sbxctl/out_json.c
+# The password file's users come through NSS, which a static program lacks:
+# linked dynamically.
 sbxctl_LIBS =	jansson

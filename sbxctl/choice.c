@@ -1,0 +1,256 @@
+/*
+ * After the command: what is changed is shown and its owner chooses. Without
+ * an answer everything is kept.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "sbxctl.h"
+
+static volatile sig_atomic_t	choice_signal;
+
+static void
+choice_on_signal(int sig)
+{
+	choice_signal = sig;
+}
+
+/* A read is interrupted by them: that is no answer. */
+static void
+choice_signals(void (*handler)(int))
+{
+	static const int	list[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	struct sigaction	sa;
+	size_t			i;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = handler;
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+		sigaction(list[i], &sa, NULL);
+}
+
+/* The word, or its first letter, in any case; 0: none of them. */
+static char
+choice_match(const char *line, const char *const *words)
+{
+	size_t	i;
+
+	for (i = 0; words[i] != NULL; i++)
+		if (strcasecmp(line, words[i]) == 0 ||
+		    (strncasecmp(line, words[i], 1) == 0 && line[1] == '\0'))
+			return (words[i][0]);
+	return (0);
+}
+
+/* One line of the terminal's, without blanks around; -1: no more. */
+static int
+choice_line(char *line, size_t size)
+{
+	char	*start, *end;
+	ssize_t	 n;
+
+	n = choice_signal ? -1 : read(STDIN_FILENO, line, size - 1);
+	if (n <= 0)
+		return (-1);
+	line[n] = '\0';
+	for (start = line; *start == ' ' || *start == '\t'; start++)
+		;
+	for (end = start + strlen(start); end > start &&
+	    strchr(" \t\r\n", end[-1]) != NULL; end--)
+		;
+	*end = '\0';
+	memmove(line, start, (size_t)(end - start) + 1);
+	return (0);
+}
+
+char
+choice_ask(const char *question, const char *const *words)
+{
+	char	line[256], answer = 0;
+
+	choice_signal = 0;
+	choice_signals(choice_on_signal);
+	/* What was typed before the question is no answer to it. */
+	tcflush(STDIN_FILENO, TCIFLUSH);
+	do {
+		printf("%s", question);
+		fflush(stdout);
+		if (choice_line(line, sizeof(line)) == -1) {
+			putchar('\n');
+			break;
+		}
+		answer = choice_match(line, words);
+	} while (answer == 0 && line[0] != '\0');
+	choice_signals(SIG_DFL);
+	return (answer);
+}
+
+static void
+choice_kept(const char *sid, const struct review *r)
+{
+	char	*counts = review_counts(r);
+
+	say("session %s is kept: %s: \"sbxctl diff %s\" shows it, then apply, "
+	    "discard or rm", sid, counts, sid);
+	free(counts);
+}
+
+/* False: without discard, and changes of it wait. */
+static bool
+choice_remove(struct conn *c, const char *sid, bool discard)
+{
+	struct m_REMOVE		 body = { .session = sid, .discard = discard };
+	const struct m_ERROR	*e;
+	struct msg		 msg;
+	bool			 removed = true;
+
+	conn_send(c, MSG_REMOVE, &body);
+	conn_recv(c, &msg, CONN_REVIEW_MS);
+	if (msg.type == MSG_ERROR) {
+		e = msg.body;
+		if (strcmp(e->code, "session.changes") != 0)
+			conn_refused(&msg);
+		removed = false;
+	} else if (msg.type != MSG_OK)
+		fail("%s: broken answer: %s to REMOVE", c->path,
+		    proto_name(msg.type));
+	msg_free(&msg);
+	return (removed);
+}
+
+static void
+choice_apply(struct conn *c, const struct after *a, const struct review *r)
+{
+	if (landing_apply(c, a->session, r->digest, &out_text) != 0) {
+		say("session %s is kept", a->session);
+		return;
+	}
+	fflush(stdout);
+	if (a->keep || r->nskipped > 0 || r->nignored > 0 ||
+	    !choice_remove(c, a->session, false))
+		say("session %s is kept%s: \"sbxctl rm --discard %s\" removes "
+		    "it", a->session, a->keep ? "" : ", with what does not "
+		    "land", a->session);
+}
+
+static void
+choice_discard(struct conn *c, const struct after *a)
+{
+	struct m_DISCARD	body = { .session = a->session };
+	struct review		r;
+
+	if (!a->keep) {
+		choice_remove(c, a->session, true);
+		return;
+	}
+	review_get(c, a->session, MSG_DISCARD, &body, &r);
+	if (r.error != NULL)
+		fail("%s", r.error);
+	review_free(&r);
+}
+
+static void
+choice_view(struct conn *c, const struct after *a, const uint8_t *digest)
+{
+	struct m_PATCH	body = { .session = a->session };
+	struct review	r;
+
+	review_get(c, a->session, MSG_PATCH, &body, &r);
+	if (r.error != NULL)
+		fail("%s", r.error);
+	out_text.diff(&r);
+	if (memcmp(r.digest, digest, sizeof(r.digest)) != 0)
+		say("session %s has changed since the summary", a->session);
+	fflush(stdout);
+	review_free(&r);
+}
+
+static void
+choice_make(struct conn *c, const struct after *a, const struct review *r)
+{
+	static const char *const	all[] = { "apply", "discard", "keep",
+					    "view", NULL };
+	static const char *const	some[] = { "discard", "keep", NULL };
+	bool				land = r->nfiles > 0;
+
+	out_text.changes(r);
+	for (;;) {
+		switch (choice_ask(land ? "apply, discard, keep, or view? "
+		    "[a/d/K/v] " : "nothing of it lands: discard or keep? "
+		    "[d/K] ", land ? all : some)) {
+		case 'a':
+			choice_apply(c, a, r);
+			return;
+		case 'd':
+			choice_discard(c, a);
+			return;
+		case 'v':
+			choice_view(c, a, r->digest);
+			break;
+		default:
+			choice_kept(a->session, r);
+			return;
+		}
+	}
+}
+
+void
+choice_after(struct conn *c, const struct after *a)
+{
+	struct m_SID	 body = { .session = a->session };
+	struct review	 r;
+	struct msg	 msg;
+
+	conn_finish(c);
+	conn_expect(c, MSG_SESSION, &msg, CONN_SHORT_MS);
+	msg_free(&msg);
+	/* Most often nothing has changed: one review instead of two. */
+	if (!a->keep && choice_remove(c, a->session, false))
+		return;
+	review_get(c, a->session, MSG_CHANGES, &body, &r);
+	if (r.error != NULL)
+		fail("%s", r.error);
+	if (!review_any(&r))
+		say("session %s is kept: nothing of its project has changed",
+		    a->session);
+	else if (a->ask)
+		choice_make(c, a, &r);
+	else
+		choice_kept(a->session, &r);
+	review_free(&r);
+}
+
+/* One request whose answer is of no matter. */
+static bool
+forget_step(struct imsgbuf *ib, uint32_t type, const void *body)
+{
+	const char	*why;
+	struct msg	 msg;
+
+	if ((type != MSG_HELLO && imsg_send(ib, type, 1, -1, body) == -1) ||
+	    imsg_recv(ib, &msg, CONN_SHORT_MS, &why) != 1)
+		return (false);
+	msg_free(&msg);
+	return (true);
+}
+
+void
+choice_forget(const struct conn *first, const char *sid)
+{
+	struct m_SID	 wait = { .session = sid };
+	struct m_REMOVE	 gone = { .session = sid };
+	struct conn	*c = conn_again(first);
+
+	if (c == NULL)
+		return;
+	/* Removed once it is torn down; where sbxd did it, it is unknown. */
+	if (forget_step(&c->ib, MSG_HELLO, NULL) &&
+	    forget_step(&c->ib, MSG_WAIT, &wait))
+		forget_step(&c->ib, MSG_REMOVE, &gone);
+	conn_close(c);
+}

@@ -1,0 +1,318 @@
+/*
+ * The connection to sbxd: one request at a time, and a line for each way in
+ * which its answer can fail to come.
+ */
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../privsep/proc.h"
+#include "sbxctl.h"
+
+/* A full backlog is no missing suite: wait for it so long. */
+#define CONN_BUSY_TRIES	100
+#define CONN_BUSY_NS	50000000L
+
+/* One that is just starting, or just ending, holds the state so long. */
+#define CONN_OTHER_MS	15000
+
+static int
+conn_socket(const struct sockaddr_un *sun)
+{
+	const struct timespec	pause = { .tv_nsec = CONN_BUSY_NS };
+	int			fd, i, saved;
+
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd == -1)
+		return (-1);
+	for (i = 0; i < CONN_BUSY_TRIES; i++) {
+		if (connect(fd, (const struct sockaddr *)sun,
+		    sizeof(*sun)) == 0)
+			return (fd);
+		if (errno != EAGAIN && errno != EINTR)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return (-1);
+}
+
+/* A path that sockaddr_un cannot hold is reached through its folder. */
+static int
+conn_long(const char *path, struct sockaddr_un *sun)
+{
+	char	*dir = copy(path), *base = copy(path);
+	int	 dirfd, fd = -1, saved;
+
+	dirfd = open(dirname(dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dirfd != -1) {
+		if ((size_t)snprintf(sun->sun_path, sizeof(sun->sun_path),
+		    "/proc/self/fd/%d/%s", dirfd, basename(base)) <
+		    sizeof(sun->sun_path))
+			fd = conn_socket(sun);
+		else
+			errno = ENAMETOOLONG;
+		saved = errno;
+		close(dirfd);
+		errno = saved;
+	}
+	free(dir);
+	free(base);
+	return (fd);
+}
+
+static int
+conn_connect(const char *path)
+{
+	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(sun.sun_path))
+		return (conn_long(path, &sun));
+	memcpy(sun.sun_path, path, strlen(path) + 1);
+	return (conn_socket(&sun));
+}
+
+/* Takes fd over; HELLO is on its way. */
+static struct conn *
+conn_new(int fd, const char *path)
+{
+	struct m_HELLO	 mine;
+	struct conn	*c = need(calloc(1, sizeof(*c)));
+
+	if (imsg_init(&c->ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		fail("%s: %s", path, strerror(errno));
+	c->path = copy(path);
+	proc_hello_fill(&mine, ROLE_CLIENT);
+	/* Where the other end is gone it may have said why: read first. */
+	if (imsg_send(&c->ib, MSG_HELLO, 0, -1, &mine) == -1 &&
+	    errno != EPIPE && errno != ECONNRESET)
+		fail("%s: %s", path, strerror(errno));
+	return (c);
+}
+
+void
+conn_close(struct conn *c)
+{
+	if (c == NULL)
+		return;
+	imsg_clear(&c->ib);
+	free(c->path);
+	free(c);
+}
+
+/* Takes the suite's HELLO in. False: it went away before it said anything. */
+static bool
+conn_hello(struct conn *c)
+{
+	const struct m_HELLO	*hello;
+	const char		*why = NULL;
+	struct msg		 msg;
+	int			 r;
+
+	r = imsg_recv(&c->ib, &msg, CONN_HELLO_MS, &why);
+	if (r == 0 || (r == -1 && errno == ECONNRESET))
+		return (false);
+	if (r == -1 && errno == ETIMEDOUT)
+		fail("%s: the suite does not answer (%d seconds): look at its "
+		    "log, or restart it", c->path, CONN_HELLO_MS / 1000);
+	if (r == -1)
+		fail("%s: %s instead of HELLO: this is no socket of sbxd's, "
+		    "or one of another version", c->path, why);
+	if (msg.type == MSG_ERROR)
+		conn_refused(&msg);
+	if (msg.type != MSG_HELLO)
+		fail("%s: %s instead of HELLO: this is no socket of sbxd's",
+		    c->path, proto_name(msg.type));
+	hello = msg.body;
+	if (hello->protocol != PROTO_VERSION)
+		fail("%s: the suite (%s) speaks protocol %llu, this sbxctl "
+		    "(%s) %d: use the sbxctl that came with it", c->path,
+		    hello->build, (unsigned long long)hello->protocol,
+		    SBX_VERSION, PROTO_VERSION);
+	/* A newer suite may say more than this sbxctl knows. */
+	c->ib.lax = hello->minor > PROTO_MINOR;
+	c->minor = hello->minor;
+	strlcpy(c->build, hello->build, sizeof(c->build));
+	msg_free(&msg);
+	return (true);
+}
+
+/* One round over the sockets. NULL: nothing listens there. */
+static struct conn *
+conn_round(void)
+{
+	char		*sockets[2];
+	struct conn	*c = NULL;
+	size_t		 i, n;
+	int		 fd;
+
+	n = suite_sockets(sockets);
+	for (i = 0; i < n; i++) {
+		if (c == NULL && (fd = conn_connect(sockets[i])) != -1) {
+			c = conn_new(fd, sockets[i]);
+			if (!conn_hello(c)) {
+				conn_close(c);
+				c = NULL;
+			}
+		} else if (c == NULL && errno == EACCES)
+			fail("%s: you may not use this suite: ask its "
+			    "administrator for access to the socket",
+			    sockets[i]);
+		else if (c == NULL && errno != ENOENT &&
+		    errno != ECONNREFUSED)
+			fail("%s: %s", sockets[i], strerror(errno));
+		free(sockets[i]);
+	}
+	return (c);
+}
+
+struct conn *
+conn_find(void)
+{
+	return (conn_round());
+}
+
+/* Another sbxctl was first, or a suite is about to end: it, or the next one,
+ * will be there in a moment. */
+static bool
+conn_other(const char *why)
+{
+	return (why == NULL || strstr(why, "another sbxd runs on ") != NULL);
+}
+
+struct conn *
+conn_open(void)
+{
+	const struct timespec	 pause = { .tv_nsec = CONN_BUSY_NS };
+	struct conn		*c;
+	char			*why = NULL;
+	int			 ms;
+
+	for (ms = 0; ms < CONN_OTHER_MS; ms += CONN_BUSY_NS / 1000000) {
+		if ((c = conn_round()) != NULL)
+			return (c);
+		free(why);
+		why = suite_start();
+		if (!conn_other(why))
+			break;
+		if (why != NULL)
+			nanosleep(&pause, NULL);
+	}
+	if (why != NULL)
+		fail("%s", why);
+	fail("the suite that was started drops every connection: look at its "
+	    "log, sbxd.log in its state folder");
+}
+
+struct conn *
+conn_again(const struct conn *first)
+{
+	int	fd = conn_connect(first->path);
+
+	return (fd == -1 ? NULL : conn_new(fd, first->path));
+}
+
+void
+conn_finish(struct conn *c)
+{
+	if (!conn_hello(c))
+		fail("%s: the suite has ended", c->path);
+}
+
+void
+conn_send(struct conn *c, uint32_t type, const void *body)
+{
+	if (imsg_send(&c->ib, type, ++c->id, -1, body) == 0)
+		return;
+	switch (errno) {
+	case EMSGSIZE:
+	case EINVAL:
+		/* What was too long by itself has been refused before. */
+		fail("the request (command, environment, paths) is above the "
+		    "limit of %d bytes or %d words: make it smaller",
+		    LIMIT_LARGE, LIMIT_ARGC);
+	case EPIPE:
+	case ECONNRESET:
+		/* It may have said why before it went: conn_recv reads it. */
+		return;
+	default:
+		fail("%s: %s", c->path, strerror(errno));
+	}
+}
+
+void
+conn_recv(struct conn *c, struct msg *msg, int ms)
+{
+	const char	*why = NULL;
+	int		 r;
+
+	for (;;) {
+		r = imsg_recv(&c->ib, msg, ms, &why);
+		if (r == 0 || (r == -1 && errno == ECONNRESET))
+			fail("%s: the suite closed the connection without an "
+			    "answer: look at its log", c->path);
+		if (r == -1 && errno == ETIMEDOUT)
+			fail("%s: the suite has not answered for %d seconds: "
+			    "look at its log", c->path, ms / 1000);
+		if (r == -1)
+			fail("%s: broken answer: %s", c->path,
+			    why != NULL ? why : strerror(errno));
+		/* What is left of an earlier answer is nobody's. An error
+		 * without a request concerns the whole connection. */
+		if (c->any || msg->id == c->id ||
+		    (msg->type == MSG_ERROR && msg->id == 0))
+			return;
+		msg_free(msg);
+	}
+}
+
+char *
+conn_error(const struct msg *msg)
+{
+	const struct m_ERROR	*e = msg->body;
+	char			*text;
+
+	if (asprintf(&text, "%s%s%s%s%s", e->at != NULL ? e->at : "",
+	    e->at != NULL ? ": " : "", e->message,
+	    e->hint != NULL ? ": " : "", e->hint != NULL ? e->hint : "") == -1)
+		fail("out of memory");
+	return (text);
+}
+
+void
+conn_refused(const struct msg *msg)
+{
+	fail("%s", conn_error(msg));
+}
+
+void
+conn_expect(struct conn *c, uint32_t type, struct msg *msg, int ms)
+{
+	conn_recv(c, msg, ms);
+	if (msg->type == type)
+		return;
+	if (msg->type == MSG_ERROR)
+		conn_refused(msg);
+	fail("%s: broken answer: %s where %s was due", c->path,
+	    proto_name(msg->type), proto_name(type));
+}
+
+void
+conn_do(struct conn *c, uint32_t type, const void *body, int ms)
+{
+	struct msg	msg;
+
+	conn_send(c, type, body);
+	conn_expect(c, MSG_OK, &msg, ms);
+	msg_free(&msg);
+}

@@ -1,0 +1,325 @@
+/*
+ * Control sequences: what they set, what they ask for, and what puts it back.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "filter.h"
+
+/* Private modes that are put back. Those whose start differs from terminal
+ * to terminal (12, 1007, 1034 ...) are left alone. */
+static const struct {
+	uint16_t	mode;
+	bool		start;
+} filter_modes[] = {
+	{ 1, false }, { 5, false }, { 6, false }, { 7, true }, { 9, false },
+	{ 25, true }, { 66, false }, { 69, false }, { 1000, false },
+	{ 1001, false }, { 1002, false }, { 1003, false }, { 1004, false },
+	{ 1005, false }, { 1006, false }, { 1015, false }, { 1016, false },
+	{ 2004, false }, { 2026, false }, { 2031, false }, { 2048, false },
+	{ 9001, false },
+};
+#define MODES	(sizeof(filter_modes) / sizeof(filter_modes[0]))
+
+void
+csi_parse(const struct filter *f, size_t start, struct csi *csi)
+{
+	size_t	i;
+	uint8_t	b;
+
+	memset(csi, 0, sizeof(*csi));
+	csi->n = 1;
+	for (i = start; i < f->holdlen; i++) {
+		b = f->hold[i];
+		if (b >= '<' && b <= '?' && csi->prefix == 0)
+			csi->prefix = b;
+		else if (b >= '0' && b <= '9') {
+			csi->given = true;
+			if (csi->p[csi->n - 1] <= 0xffff)
+				csi->p[csi->n - 1] = csi->p[csi->n - 1] * 10 +
+				    (b - '0');
+		} else if (b == ';' || b == ':') {
+			csi->given = true;
+			/* A list longer than any that matters here is SGR's. */
+			if (csi->n < CSI_PARAMS)
+				csi->n++;
+		} else if (b >= 0x20 && b <= 0x2f)
+			csi->inter = b;
+		else if (b >= 0x40 && b <= 0x7e)
+			csi->final = b;
+	}
+}
+
+static void
+mode_set(struct filter *f, uint32_t mode, bool on)
+{
+	size_t	i;
+
+	if (mode == 47 || mode == 1047 || mode == 1049) {
+		f->alternate = on;
+		f->alternate_mode = (uint16_t)mode;
+		return;
+	}
+	for (i = 0; i < MODES; i++) {
+		if (filter_modes[i].mode != mode)
+			continue;
+		if (on != filter_modes[i].start)
+			f->modes |= 1U << i;
+		else
+			f->modes &= ~(1U << i);
+	}
+}
+
+static bool
+mode_is(const struct filter *f, uint32_t mode)
+{
+	size_t	i;
+
+	for (i = 0; i < MODES; i++)
+		if (filter_modes[i].mode == mode)
+			return ((f->modes & 1U << i) != 0);
+	return (false);
+}
+
+/* CSI ! p: what a soft reset puts back; mouse, paste and screen are not. */
+static void
+filter_soft(struct filter *f)
+{
+	mode_set(f, 1, false);
+	mode_set(f, 6, false);
+	mode_set(f, 7, true);
+	mode_set(f, 25, true);
+	f->insert = f->keypad = f->shifted = f->charset = false;
+	f->sgr = f->region = false;
+}
+
+/* ESC c: all is as at the start. */
+void
+filter_full(struct filter *f)
+{
+	f->modes = 0;
+	f->insert = f->keypad = f->shifted = f->charset = false;
+	f->sgr = f->region = f->cursor_style = f->modify_keys = false;
+	f->alternate = false;
+	f->colours = 0;
+	f->keys[0] = f->keys[1] = 0;
+	f->keys_set[0] = f->keys_set[1] = false;
+}
+
+/* Kitty's keyboard protocol keeps a stack for each screen. */
+static void
+csi_keys(struct filter *f, const struct csi *csi)
+{
+	uint32_t	*depth = &f->keys[f->alternate];
+	uint32_t	 n = csi->p[0] == 0 ? 1 : csi->p[0];
+
+	if (csi->prefix == '>')
+		(*depth)++;
+	else if (csi->prefix == '<')
+		*depth -= n < *depth ? n : *depth;
+	else if (csi->prefix == '=')
+		f->keys_set[f->alternate] = csi->p[0] != 0;
+	else if (csi->prefix == '?')
+		f->asked[ANSWER_KEYS]++;
+}
+
+static void
+csi_modes(struct filter *f, const struct csi *csi, bool on)
+{
+	size_t	i;
+
+	for (i = 0; i < csi->n; i++) {
+		if (csi->prefix == '?')
+			mode_set(f, csi->p[i], on);
+		else if (csi->prefix == 0 && csi->p[i] == 4)
+			f->insert = on;
+	}
+}
+
+static void
+csi_sgr(struct filter *f, const struct csi *csi)
+{
+	if (csi->prefix == '>')
+		f->modify_keys = csi->n > 1 && csi->p[1] != 0;
+	else if (csi->prefix == '?')
+		f->asked[ANSWER_OTHER]++;
+	else
+		f->sgr = csi->n > 1 || csi->p[0] != 0;
+}
+
+/* With an intermediate byte before the final one. */
+static void
+csi_marked(struct filter *f, const struct csi *csi)
+{
+	if (csi->inter == ' ' && csi->final == 'q')
+		f->cursor_style = csi->p[0] != 0;
+	else if (csi->inter == '$' && csi->final == 'p')
+		f->asked[ANSWER_MODE]++;
+	else if (csi->inter == '!' && csi->final == 'p')
+		filter_soft(f);
+	else if ((csi->inter == '*' && csi->final == 'y') ||
+	    (csi->inter == '$' && csi->final == 'w') ||
+	    (csi->inter == '&' && csi->final == 'u'))
+		f->asked[ANSWER_STRING]++;
+	else if (csi->inter == '"' || csi->inter == '#')
+		f->asked[ANSWER_OTHER] += csi->final == 'v' ||
+		    csi->final == 'R';
+}
+
+static void
+csi_status(struct filter *f, const struct csi *csi)
+{
+	if (csi->p[0] == 6)
+		f->asked[ANSWER_CURSOR]++;
+	else if (csi->p[0] == 5 && csi->prefix == 0)
+		f->asked[ANSWER_OK]++;
+	else if (csi->prefix != '>')
+		f->asked[ANSWER_STATUS]++;
+}
+
+/* Remembers what an allowed sequence does. */
+void
+csi_note(struct filter *f, const struct csi *csi)
+{
+	if (csi->inter != 0) {
+		csi_marked(f, csi);
+		return;
+	}
+	switch (csi->final) {
+	case 'h':
+	case 'l':
+		csi_modes(f, csi, csi->final == 'h');
+		break;
+	case 'm':
+		csi_sgr(f, csi);
+		break;
+	case 'n':
+		csi_status(f, csi);
+		break;
+	case 'u':
+		csi_keys(f, csi);
+		break;
+	case 'r':
+		if (csi->prefix == 0)
+			f->region = csi->given;
+		break;
+	case 'c':
+		if (csi->prefix != '?')
+			f->asked[ANSWER_DEVICE]++;
+		break;
+	case 'q':
+		if (csi->prefix == '>')
+			f->asked[ANSWER_STRING]++;
+		break;
+	case 't':
+		f->asked[csi->p[0] == 20 || csi->p[0] == 21 ? ANSWER_STRING :
+		    ANSWER_OTHER] += csi->p[0] >= 11 && csi->p[0] <= 21;
+		break;
+	case 'x':
+		f->asked[ANSWER_OTHER]++;
+		break;
+	case 'S':
+		f->asked[ANSWER_OTHER] += csi->prefix == '?';
+		break;
+	}
+}
+
+/* Title reports: the terminal types the title that the session has set. */
+bool
+csi_forbidden(const struct csi *csi)
+{
+	return (csi->final == 't' && csi->prefix == 0 && csi->inter == 0 &&
+	    (csi->p[0] == 20 || csi->p[0] == 21 || csi->p[0] > 0xffff));
+}
+
+struct text {
+	char	*p;
+	size_t	 size, n;
+};
+
+static void __attribute__((format(printf, 2, 3)))
+text_add(struct text *t, const char *fmt, ...)
+{
+	va_list	ap;
+	int	n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->p + t->n, t->size - t->n, fmt, ap);
+	va_end(ap);
+	if (n > 0 && (size_t)n < t->size - t->n)
+		t->n += (size_t)n;
+}
+
+static void
+reset_keys(struct filter *f, struct text *t)
+{
+	if (f->keys_set[f->alternate])
+		text_add(t, "\033[=0u");
+	if (f->keys[f->alternate] > 0)
+		text_add(t, "\033[<%uu", f->keys[f->alternate]);
+}
+
+static void
+reset_modes(struct filter *f, struct text *t)
+{
+	size_t	i;
+
+	for (i = 0; i < MODES; i++)
+		if (f->modes & 1U << i)
+			text_add(t, "\033[?%u%c", filter_modes[i].mode,
+			    filter_modes[i].start ? 'h' : 'l');
+	if (f->insert)
+		text_add(t, "\033[4l");
+	if (f->keypad && !mode_is(f, 66))
+		text_add(t, "\033>");
+	if (f->modify_keys)
+		text_add(t, "\033[>4m");
+	if (f->cursor_style)
+		text_add(t, "\033[0 q");
+	if (f->shifted)
+		text_add(t, "\017");
+	if (f->charset)
+		text_add(t, "\033(B");
+	/* Without its region the cursor would go home. */
+	if (f->region)
+		text_add(t, "\0337\033[r\0338");
+	if (f->sgr)
+		text_add(t, "\033[m");
+}
+
+static void
+reset_colours(struct filter *f, struct text *t)
+{
+	unsigned int	i;
+
+	for (i = 0; i < 10; i++)
+		if (f->colours & 1U << i)
+			text_add(t, "\033]%u\033\\", 110 + i);
+	if (f->colours & 1U << 31)
+		text_add(t, "\033]104\033\\");
+}
+
+size_t
+filter_reset(struct filter *f, char *out, size_t size)
+{
+	struct text	t = { out, size, 0 };
+
+	if (f->open)
+		text_add(&t, "\033\\");
+	f->open = false;
+	f->state = FILTER_GROUND;
+	f->esc = false;
+	f->holdlen = f->unitlen = 0;
+	reset_keys(f, &t);
+	if (f->alternate) {
+		text_add(&t, "\033[?%ul", f->alternate_mode);
+		f->alternate = false;
+		reset_keys(f, &t);
+	}
+	reset_modes(f, &t);
+	reset_colours(f, &t);
+	filter_full(f);
+	return (t.n);
+}
+

@@ -1,0 +1,135 @@
+/*
+ * doctor, version: what can be told without a suite is told without one.
+ */
+#include <sys/utsname.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sbxctl.h"
+
+static void __attribute__((format(printf, 4, 5)))
+checks_add(struct checks *all, const char *level, const char *what,
+    const char *fmt, ...)
+{
+	struct check	*one;
+	va_list		 ap;
+
+	all->v = need(reallocarray(all->v, all->n + 1, sizeof(*all->v)));
+	one = &all->v[all->n++];
+	one->level = copy(level);
+	one->what = copy(what);
+	va_start(ap, fmt);
+	if (vasprintf(&one->text, fmt, ap) == -1)
+		fail("out of memory");
+	va_end(ap);
+}
+
+static void
+checks_free(struct checks *all)
+{
+	size_t	i;
+
+	for (i = 0; i < all->n; i++) {
+		free(all->v[i].level);
+		free(all->v[i].what);
+		free(all->v[i].text);
+	}
+	free(all->v);
+}
+
+/* What sbxctl itself can see. */
+static void
+doctor_here(struct checks *all)
+{
+	struct utsname	 un;
+	char		*program = suite_program();
+
+	if (uname(&un) == 0)
+		checks_add(all, "ok", "kernel", "%s %s", un.release,
+		    un.machine);
+	if (program != NULL)
+		checks_add(all, "ok", "program", "%s", program);
+	else
+		checks_add(all, "fail", "program", "no sbxd beside sbxctl "
+		    "and none at " SBX_SBINDIR ": install the suite whole");
+	free(program);
+}
+
+/* A running suite, or one started for this; NULL: neither is to be had. */
+static struct conn *
+doctor_suite(struct checks *all)
+{
+	struct conn	*c = conn_find();
+	char		*why;
+
+	if (c != NULL) {
+		checks_add(all, "ok", "suite", "runs: %s", c->path);
+		return (c);
+	}
+	if ((why = suite_start()) == NULL && (c = conn_find()) != NULL)
+		checks_add(all, "ok", "suite", "none runs, one can be "
+		    "started: %s", c->path);
+	else
+		checks_add(all, "fail", "suite", "%s", why != NULL ? why :
+		    "it starts and ends at once: look at its log");
+	free(why);
+	return (c);
+}
+
+static void
+doctor_ask(struct conn *c, struct checks *all)
+{
+	const struct m_TEXT	*t;
+	struct msg		 msg;
+
+	conn_send(c, MSG_DOCTOR, NULL);
+	for (;;) {
+		conn_recv(c, &msg, CONN_SHORT_MS);
+		if (msg.type == MSG_ERROR)
+			conn_refused(&msg);
+		if (msg.type != MSG_TEXT)
+			break;
+		t = msg.body;
+		checks_add(all, t->level, t->what, "%s", t->text);
+		msg_free(&msg);
+	}
+	if (msg.type != MSG_END)
+		fail("%s: broken answer: %s among the doctor's", c->path,
+		    proto_name(msg.type));
+	msg_free(&msg);
+}
+
+int
+doctor_main(struct options *opts)
+{
+	struct checks	 all = { 0 };
+	struct conn	*c;
+	size_t		 i;
+	bool		 good = true;
+
+	doctor_here(&all);
+	if ((c = doctor_suite(&all)) != NULL)
+		doctor_ask(c, &all);
+	conn_close(c);
+	for (i = 0; i < all.n; i++)
+		if (strcmp(all.v[i].level, "fail") == 0)
+			good = false;
+	out_form(opts)->checks(&all, good);
+	checks_free(&all);
+	return (done(good ? 0 : EXIT_OTHER));
+}
+
+/* Asks a running suite only: a version is no reason to start one. */
+int
+version_main(struct options *opts)
+{
+	struct conn	*c = getenv("SBX_SESSION") ? NULL : conn_find();
+
+	out_form(opts)->version(c);
+	conn_close(c);
+	return (done(0));
+}

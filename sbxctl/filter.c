@@ -1,0 +1,564 @@
+#include <string.h>
+
+#include "filter.h"
+
+#define ESC	0x1b
+#define CAN	0x18
+#define SUB	0x1a
+#define BEL	0x07
+#define ST	0x9c		/* as C1 control */
+#define TEXT	0x100		/* any character that is not ASCII or C1 */
+
+/* Where output goes while one call of filter_out runs. */
+struct sinkbuf {
+	uint8_t	*p;
+	size_t	 n;
+};
+
+void
+filter_init(struct filter *f, bool utf8, bool raw)
+{
+	memset(f, 0, sizeof(*f));
+	f->utf8 = utf8;
+	f->raw = raw;
+}
+
+static void
+put(struct sinkbuf *sb, const void *p, size_t n)
+{
+	if (sb->p == NULL)
+		return;
+	memcpy(sb->p + sb->n, p, n);
+	sb->n += n;
+}
+
+static bool
+in_string(const struct filter *f)
+{
+	return (f->state >= FILTER_NUMBER);
+}
+
+static bool
+is_control(uint8_t b)
+{
+	return (b < 0x20 && b != ESC);
+}
+
+/*
+ * Lets go of what is held without passing the sequence on. Controls inside a
+ * sequence are carried out by terminals on their own, so they stay. If the
+ * terminal still is inside a string, its end is given to it: it never sees
+ * the ESC that ended it here.
+ */
+static void
+hold_drop(struct filter *f, struct sinkbuf *sb)
+{
+	size_t	i;
+
+	for (i = 0; i < f->holdlen; i++)
+		if (is_control(f->hold[i]))
+			put(sb, &f->hold[i], 1);
+	f->holdlen = 0;
+	f->spoilt = false;
+	if (f->open)
+		put(sb, "\033\\", 2);
+	f->open = false;
+}
+
+static void
+hold_pass(struct filter *f, struct sinkbuf *sb)
+{
+	put(sb, f->hold, f->holdlen);
+	f->holdlen = 0;
+	f->open = false;
+}
+
+static void
+hold_add(struct filter *f, const uint8_t *p, size_t n)
+{
+	if (n > FILTER_HOLD - f->holdlen) {
+		f->spoilt = true;
+		return;
+	}
+	memcpy(f->hold + f->holdlen, p, n);
+	f->holdlen += n;
+}
+
+static void
+csi_end(struct filter *f, struct sinkbuf *sb)
+{
+	struct csi	csi;
+
+	f->state = FILTER_GROUND;
+	/* "ESC [", or the C1 form: one byte, or two as UTF-8. */
+	csi_parse(f, f->hold[0] == 0x9b ? 1 : 2, &csi);
+	if (!f->raw && (f->spoilt || csi_forbidden(&csi))) {
+		hold_drop(f, sb);
+		return;
+	}
+	csi_note(f, &csi);
+	hold_pass(f, sb);
+}
+
+/*
+ * Strings: OSC, DCS, APC, PM, SOS
+ */
+static bool
+osc_forbidden(const struct filter *f)
+{
+	/* The clipboard: 52, and kitty's 5522. */
+	return (!f->raw && (f->spoilt || f->number == 52 ||
+	    f->number == 5522 || f->number > 0xffff));
+}
+
+static void
+string_asks(struct filter *f, uint8_t b)
+{
+	size_t	at = f->strlen++;
+
+	if (f->strkind == ']') {
+		if (b == '?' && f->last == ';')
+			f->asks++;
+	} else if (f->strkind == 'P') {
+		if (at == 1 && b == 'q' && (f->last == '$' || f->last == '+'))
+			f->asks++;
+		else if (b == ';' && f->asks > 0)
+			f->asks++;
+	} else if (f->strkind == '_' && at == 0 && b == 'G')
+		f->asks++;
+	f->last = b;
+}
+
+/* The string has ended and the terminal has got it whole. */
+static void
+string_note(struct filter *f)
+{
+	f->asked[ANSWER_STRING] += f->asks;
+	if (f->strkind != ']' || f->asks > 0)
+		return;
+	if (f->number >= 10 && f->number <= 19)
+		f->colours |= 1U << (f->number - 10);
+	else if (f->number == 4)
+		f->colours |= 1U << 31;
+	else if (f->number >= 110 && f->number <= 119)
+		f->colours &= ~(1U << (f->number - 110));
+	else if (f->number == 104)
+		f->colours &= ~(1U << 31);
+}
+
+static void
+string_begin(struct filter *f, uint8_t kind)
+{
+	f->strkind = kind;
+	f->number = 0;
+	f->strlen = 0;
+	f->last = kind == ']' ? ';' : 0;
+	f->asks = 0;
+	f->esc = false;
+	f->state = kind == ']' ? FILTER_NUMBER : kind == 'P' ? FILTER_DCS :
+	    FILTER_STRING;
+}
+
+static void
+string_refuse(struct filter *f, struct sinkbuf *sb, enum filter_state state)
+{
+	/* Controls in here are the string's, not the screen's. */
+	f->holdlen = 0;
+	hold_drop(f, sb);
+	f->state = state;
+}
+
+/* What is held begins a string that goes through. */
+static void
+string_open(struct filter *f, struct sinkbuf *sb)
+{
+	if (f->spoilt && !f->raw) {
+		string_refuse(f, sb, FILTER_DROP);
+		return;
+	}
+	hold_pass(f, sb);
+	f->open = true;
+	f->state = FILTER_STRING;
+}
+
+/* A string's end has come, in n bytes at p (ESC \\, BEL or ST). */
+static void
+string_end(struct filter *f, struct sinkbuf *sb, const uint8_t *p, size_t n)
+{
+	if (f->state == FILTER_NUMBER && osc_forbidden(f))
+		string_refuse(f, sb, FILTER_GROUND);
+	else if (f->state == FILTER_NUMBER || f->state == FILTER_DCS)
+		string_open(f, sb);
+	if (f->state == FILTER_STRING) {
+		string_note(f);
+		put(sb, p, n);
+	}
+	f->open = false;
+	f->state = FILTER_GROUND;
+}
+
+/* Which string is it? Held until its number is known. */
+static void
+osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	hold_add(f, p, n);
+	if (code >= '0' && code <= '9') {
+		if (f->number <= 0xffff)
+			f->number = f->number * 10 + (code - '0');
+		return;
+	}
+	/* Some terminals skip controls in here, some take the upper half of
+	 * Latin 1 for the lower: neither may hide a number. */
+	if (code < 0x20 || code == 0x7f)
+		return;
+	if (code >= 0x80)
+		f->spoilt = true;
+	if (osc_forbidden(f))
+		string_refuse(f, sb, FILTER_DROP);
+	else
+		string_open(f, sb);
+}
+
+/* tmux hands the inside of such a string on to the terminal around it. */
+static void
+dcs_kind(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	static const char	tmux[] = "tmux;";
+
+	hold_add(f, p, n);
+	string_asks(f, code < TEXT ? (uint8_t)code : 0);
+	if (f->raw || code != (unsigned char)tmux[f->strlen - 1])
+		string_open(f, sb);
+	else if (f->strlen == sizeof(tmux) - 1)
+		string_refuse(f, sb, FILTER_TMUX);
+}
+
+/*
+ * Characters
+ */
+static void
+esc_begin(struct filter *f, struct sinkbuf *sb)
+{
+	/* A sequence cut short by another is void, here as there. */
+	if (f->state != FILTER_GROUND && f->state != FILTER_STRING) {
+		bool	open = f->open;
+
+		f->open = false;
+		if (f->state == FILTER_NUMBER || f->state == FILTER_DCS)
+			f->holdlen = 0;
+		hold_drop(f, sb);
+		f->open = open;
+	}
+	f->state = FILTER_ESC;
+	f->holdlen = 0;
+	f->spoilt = false;
+}
+
+/* ESC x, or its C1 form: what follows. True if it is a sequence's start. */
+static bool
+esc_introduces(struct filter *f, unsigned int c)
+{
+	switch (c) {
+	case '[':
+		f->state = FILTER_CSI;
+		return (true);
+	case ']':
+	case 'P':
+	case '_':
+	case '^':
+	case 'X':
+		string_begin(f, (uint8_t)c);
+		return (true);
+	}
+	return (false);
+}
+
+static void
+esc_note(struct filter *f, uint8_t inter, unsigned int c)
+{
+	if (inter == '(')
+		f->charset = c != 'B';
+	if (inter != 0)
+		return;
+	if (c == '=' || c == '>')
+		f->keypad = c == '=';
+	else if (c == 'c')
+		filter_full(f);
+	else if (c == 'Z')
+		f->asked[ANSWER_DEVICE]++;
+}
+
+/* After ESC: an intermediate, an introducer, or the end. */
+static void
+esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	uint8_t	inter = 0;
+	size_t	i;
+
+	if (code >= 0x80) {
+		/* No sequence goes on like this; a terminal that takes it
+		 * for the lower half must not see the ESC. */
+		hold_drop(f, sb);
+		f->state = FILTER_GROUND;
+		put(sb, p, n);
+		return;
+	}
+	hold_add(f, p, n);
+	if (code < 0x30 || code == 0x7f)
+		return;
+	for (i = 1; i + 1 < f->holdlen; i++)
+		if (f->hold[i] >= 0x20 && f->hold[i] < 0x30)
+			inter = f->hold[i];
+	if (inter == 0 && esc_introduces(f, code)) {
+		if (f->state == FILTER_STRING)
+			string_open(f, sb);
+		return;
+	}
+	f->state = FILTER_GROUND;
+	if (f->spoilt)
+		hold_drop(f, sb);
+	else {
+		esc_note(f, inter, code);
+		hold_pass(f, sb);
+	}
+}
+
+/* C1 controls: the same sequences in one character. */
+static void
+c1_begin(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	if (code == ST && in_string(f)) {
+		string_end(f, sb, p, n);
+		return;
+	}
+	esc_begin(f, sb);
+	hold_add(f, p, n);
+	if (esc_introduces(f, code - 0x40)) {
+		if (f->state == FILTER_STRING)
+			string_open(f, sb);
+		return;
+	}
+	f->state = FILTER_GROUND;
+	esc_note(f, 0, code - 0x40);
+	hold_pass(f, sb);
+}
+
+static void
+csi_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	hold_add(f, p, n);
+	if (code >= 0x80)
+		f->spoilt = true;
+	else if (code >= 0x40 && code != 0x7f)
+		csi_end(f, sb);
+}
+
+/* Inside a string that goes through: all but what ends it. */
+static void
+string_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	if (code == BEL && f->strkind == ']') {
+		string_end(f, sb, p, n);
+		return;
+	}
+	put(sb, p, n);
+	string_asks(f, code < TEXT ? (uint8_t)code : 0);
+}
+
+static void
+ground_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	put(sb, p, n);
+	if (code == 0x0e || code == 0x0f)
+		f->shifted = code == 0x0e;
+	if (code == '\n' || (code >= 0x20 && code != 0x7f))
+		f->midline = code != '\n';
+}
+
+/* ESC inside a string: its end, or another sequence's start. */
+static bool
+string_esc(struct filter *f, struct sinkbuf *sb, unsigned int code)
+{
+	f->esc = false;
+	if (code == '\\') {
+		string_end(f, sb, (const uint8_t *)"\033\\", 2);
+		return (true);
+	}
+	/* tmux's strings double it. */
+	if (f->state == FILTER_TMUX && code == ESC)
+		return (true);
+	esc_begin(f, sb);
+	hold_add(f, (const uint8_t *)"\033", 1);
+	return (false);
+}
+
+/* CAN and SUB end whatever it is. */
+static void
+filter_cancel(struct filter *f, struct sinkbuf *sb, const uint8_t *p)
+{
+	if (f->state != FILTER_STRING) {
+		if (in_string(f))
+			f->holdlen = 0;
+		hold_drop(f, sb);
+	}
+	f->state = FILTER_GROUND;
+	f->open = false;
+	put(sb, p, 1);
+}
+
+static void
+filter_unit(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	if (f->esc && string_esc(f, sb, code))
+		return;
+	if (code == ESC) {
+		if (in_string(f)) {
+			f->esc = true;
+			return;
+		}
+		esc_begin(f, sb);
+		hold_add(f, p, n);
+		return;
+	}
+	if (code == CAN || code == SUB) {
+		filter_cancel(f, sb, p);
+		return;
+	}
+	if (code >= 0x80 && code < 0xa0) {
+		c1_begin(f, sb, code, p, n);
+		return;
+	}
+	switch (f->state) {
+	case FILTER_GROUND:
+		ground_next(f, sb, code, p, n);
+		break;
+	case FILTER_ESC:
+		esc_next(f, sb, code, p, n);
+		break;
+	case FILTER_CSI:
+		csi_next(f, sb, code, p, n);
+		break;
+	case FILTER_NUMBER:
+		if (code == BEL)
+			string_end(f, sb, p, n);
+		else
+			osc_number(f, sb, code, p, n);
+		break;
+	case FILTER_DCS:
+		dcs_kind(f, sb, code, p, n);
+		break;
+	case FILTER_STRING:
+		string_next(f, sb, code, p, n);
+		break;
+	case FILTER_DROP:
+		if (code == BEL)
+			f->state = FILTER_GROUND;
+		break;
+	case FILTER_TMUX:
+		break;
+	}
+}
+
+/*
+ * Coding: bytes to characters. Where the terminal's is UTF-8, a byte 0x80 to
+ * 0x9f inside a character is no control; all by itself it is taken for one,
+ * which is the safe side.
+ */
+static size_t
+utf8_want(uint8_t b)
+{
+	return (b >= 0xc2 && b < 0xe0 ? 2 : b >= 0xe0 && b < 0xf0 ? 3 :
+	    b >= 0xf0 && b < 0xf5 ? 4 : 1);
+}
+
+/* Can b be the next byte of the character begun? */
+static bool
+utf8_next(const struct filter *f, uint8_t b)
+{
+	uint8_t	lo = 0x80, hi = 0xbf;
+
+	if (f->unitlen == 1)
+		switch (f->unit[0]) {
+		case 0xe0:
+			lo = 0xa0;
+			break;
+		case 0xed:
+			hi = 0x9f;
+			break;
+		case 0xf0:
+			lo = 0x90;
+			break;
+		case 0xf4:
+			hi = 0x8f;
+			break;
+		}
+	return (b >= lo && b <= hi);
+}
+
+static void
+unit_done(struct filter *f, struct sinkbuf *sb)
+{
+	unsigned int	code = f->unit[0];
+
+	if (f->unitlen == 2 && f->unit[0] == 0xc2 && f->unit[1] < 0xa0)
+		code = f->unit[1];
+	else if (f->unitlen > 1 || code >= 0xa0)
+		code = TEXT;
+	filter_unit(f, sb, code, f->unit, f->unitlen);
+	f->unitlen = 0;
+}
+
+static void
+filter_byte(struct filter *f, struct sinkbuf *sb, uint8_t b)
+{
+	if (f->unitlen > 0) {
+		if (utf8_next(f, b)) {
+			f->unit[f->unitlen++] = b;
+			if (f->unitlen == f->unitwant)
+				unit_done(f, sb);
+			return;
+		}
+		/* Broken off: its bytes are text, b begins anew. */
+		filter_unit(f, sb, TEXT, f->unit, f->unitlen);
+		f->unitlen = 0;
+	}
+	f->unit[0] = b;
+	f->unitlen = 1;
+	f->unitwant = f->utf8 ? utf8_want(b) : 1;
+	if (f->unitwant == 1)
+		unit_done(f, sb);
+}
+
+size_t
+filter_out(struct filter *f, const uint8_t *in, size_t len, uint8_t *out)
+{
+	struct sinkbuf	sb = { f->raw ? NULL : out, 0 };
+	size_t		i;
+
+	for (i = 0; i < len; i++)
+		filter_byte(f, &sb, in[i]);
+	if (!f->raw)
+		return (sb.n);
+	memcpy(out, in, len);
+	return (len);
+}
+
+uint32_t
+filter_pending(const struct filter *f)
+{
+	uint32_t	n = 0;
+	size_t		i;
+
+	for (i = 0; i < ANSWER_KINDS; i++)
+		n += f->asked[i];
+	return (n);
+}
+

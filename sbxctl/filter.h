@@ -1,0 +1,112 @@
+/*
+ * What a session writes to the owner's terminal, looked through on its way:
+ * modes it sets are remembered, so that they can be put back; queries it
+ * sends are counted, so that late answers do not become the shell's input;
+ * sequences that reach the owner's clipboard, or make the terminal type text
+ * of the session's choice, are left out. Pure: bytes in, bytes out.
+ */
+#ifndef SBXCTL_FILTER_H
+#define SBXCTL_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FILTER_HOLD	512	/* longest sequence that is judged whole */
+
+enum filter_state {
+	FILTER_GROUND,
+	FILTER_ESC,		/* ESC, and intermediates after it */
+	FILTER_CSI,
+	FILTER_NUMBER,		/* an OSC, its number not known yet */
+	FILTER_DCS,		/* a DCS, its kind not known yet */
+	FILTER_STRING,		/* inside a string that goes through */
+	FILTER_DROP,		/* inside one that does not */
+	FILTER_TMUX,		/* the same, ESC doubled inside */
+};
+
+/* Answers told apart, to be counted down when they come in. */
+enum filter_answer {
+	ANSWER_CURSOR,		/* CSI ... R */
+	ANSWER_DEVICE,		/* CSI ... c */
+	ANSWER_OK,		/* CSI 0 n, the answer to CSI 5 n */
+	ANSWER_STATUS,		/* other CSI ... n */
+	ANSWER_MODE,		/* CSI ... $ y */
+	ANSWER_KEYS,		/* CSI ? ... u */
+	ANSWER_OTHER,		/* CSI t, x, S, m ... */
+	ANSWER_STRING,		/* OSC, DCS or APC */
+	ANSWER_KINDS
+};
+
+struct filter {
+	bool		 raw;		/* leave nothing out */
+	bool		 utf8;		/* the terminal's coding */
+
+	/* what has come of one character */
+	uint8_t		 unit[4];
+	size_t		 unitlen, unitwant;
+
+	enum filter_state state;
+	bool		 esc;		/* in a string: an ESC has come */
+	bool		 open;		/* the terminal is inside a string */
+	uint8_t		 hold[FILTER_HOLD];
+	size_t		 holdlen;
+	bool		 spoilt;	/* what is held cannot go through */
+	uint8_t		 strkind;	/* the string's: ] P _ ^ X */
+	uint32_t	 number;	/* of the OSC */
+	size_t		 strlen;	/* bytes of the string so far */
+	uint8_t		 last;		/* the last of them */
+	uint32_t	 asks;		/* answers that the string asks for */
+
+	/* how the terminal differs from how it starts */
+	uint32_t	 modes;		/* bit: place in the table */
+	bool		 insert, keypad, shifted, charset, sgr, region;
+	bool		 cursor_style, modify_keys;
+	uint32_t	 colours;	/* bit n: OSC 10 + n; 31: palette */
+	bool		 alternate;	/* screen */
+	uint16_t	 alternate_mode;
+	uint32_t	 keys[2];	/* kitty's stack, by screen */
+	bool		 keys_set[2];
+	bool		 midline;	/* no newline at the end so far */
+
+	uint32_t	 asked[ANSWER_KINDS];
+
+	/* the other direction: answers among what is typed */
+	uint8_t		 in_state, in_prefix, in_inter;
+	uint32_t	 in_number;
+	bool		 in_more;	/* than one number */
+};
+
+void	filter_init(struct filter *, bool utf8, bool raw);
+/* out must have room for len + FILTER_HOLD + 8 bytes; returns its length. */
+size_t	filter_out(struct filter *, const uint8_t *in, size_t len,
+	    uint8_t *out);
+/* What the terminal sends; counts answers. True when the last byte ended the
+ * answer to a status query (CSI 0 n). */
+bool	filter_in(struct filter *, const uint8_t *in, size_t len);
+/* The sequences that put back what is set, in out[size]; their length. */
+size_t	filter_reset(struct filter *, char *out, size_t size);
+/* Queries without an answer so far. */
+uint32_t filter_pending(const struct filter *);
+
+/*
+ * Shared by filter.c, csi.c and answers.c.
+ */
+#define CSI_PARAMS	16
+
+struct csi {
+	uint8_t		 prefix, inter, final;
+	uint32_t	 p[CSI_PARAMS];
+	size_t		 n;		/* how many were given, at least one */
+	bool		 given;		/* any digit at all */
+};
+
+/* Takes apart what is held, from start on. */
+void	csi_parse(const struct filter *, size_t start, struct csi *);
+/* Remembers what an allowed sequence sets and asks for. */
+void	csi_note(struct filter *, const struct csi *);
+bool	csi_forbidden(const struct csi *);
+/* ESC c: all is as at the start. */
+void	filter_full(struct filter *);
+
+#endif

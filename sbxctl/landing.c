@@ -1,0 +1,174 @@
+/*
+ * apply and discard.
+ */
+#include <sys/stat.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/digest.h"
+#include "../common/path.h"
+#include "sbxctl.h"
+
+int
+landing_apply(struct conn *c, const char *sid, const uint8_t *digest,
+    const struct out *out)
+{
+	struct m_APPLY	body = { .session = sid };
+	struct review	r;
+	int		status = 0;
+
+	if (digest != NULL) {
+		body.digest.p = digest;
+		body.digest.len = DIGEST_LEN;
+	}
+	review_get(c, sid, MSG_APPLY, &body, &r);
+	if (r.error != NULL) {
+		out->refused(&r);
+		say("%s", r.error);
+		status = EXIT_OTHER;
+	} else
+		out->landed(&r);
+	review_free(&r);
+	return (status);
+}
+
+/* The summary, the question; what was shown is what is applied. */
+static const char *const apply_words[] = { "yes", "no", NULL };
+
+static int
+apply_asking(struct conn *c, const char *sid, const struct out *out)
+{
+	struct m_SID	body = { .session = sid };
+	struct review	r;
+	uint8_t		digest[DIGEST_LEN];
+	uint64_t	files;
+
+	review_get(c, sid, MSG_CHANGES, &body, &r);
+	if (r.error != NULL)
+		fail("%s", r.error);
+	out->changes(&r);
+	fflush(stdout);
+	memcpy(digest, r.digest, sizeof(digest));
+	files = r.sum.files;
+	review_free(&r);
+	if (files == 0)
+		return (0);
+	if (choice_ask("apply this to the real files? [y/N] ",
+	    apply_words) != 'y') {
+		say("nothing was applied: session %s keeps its changes", sid);
+		return (EXIT_OTHER);
+	}
+	return (landing_apply(c, sid, digest, out));
+}
+
+int
+apply_main(struct options *opts)
+{
+	struct conn	*c;
+	uint8_t		 digest[DIGEST_LEN];
+	char		*sid;
+	bool		 ask = !opts->yes && opts->digest == NULL;
+	int		 status;
+
+	if (opts->yes && opts->digest != NULL)
+		fail_usage("apply: --yes and --digest %s: give one of them",
+		    opts->digest);
+	if (opts->digest != NULL && digest_parse(opts->digest, digest) == -1)
+		fail_usage("apply: --digest %s: not 64 hexadecimal digits: "
+		    "\"sbxctl changes\" prints it", opts->digest);
+	if (ask && (opts->json || !isatty(STDIN_FILENO) ||
+	    !isatty(STDOUT_FILENO)))
+		fail("apply: there is no terminal to ask on: give --digest "
+		    "DIGEST, as \"sbxctl changes\" prints it, or --yes for "
+		    "what is there now");
+	c = conn_open();
+	sid = session_find(c, opts->argv[0]);
+	if (ask)
+		status = apply_asking(c, sid, out_form(opts));
+	else
+		status = landing_apply(c, sid, opts->yes ? NULL : digest,
+		    out_form(opts));
+	free(sid);
+	conn_close(c);
+	return (done(status));
+}
+
+/*
+ * The first word may be a session's or a path. Before "--" it is a session's
+ * if it can be; what could be both is asked for in clear.
+ */
+static char *
+discard_session(struct conn *c, const struct options *opts, int *first)
+{
+	struct stat	 st;
+	char		*sid;
+
+	*first = 0;
+	if (opts->before == 0 || (sid = session_try(c, opts->argv[0])) == NULL)
+		return (session_find(c, NULL));
+	if (strlen(opts->argv[0]) < strlen(sid) &&
+	    lstat(opts->argv[0], &st) == 0)
+		fail("discard: %s: session %s, or the file of that name: "
+		    "write the id whole, or ./%s", opts->argv[0], sid,
+		    opts->argv[0]);
+	*first = 1;
+	return (sid);
+}
+
+/* Words to paths below the project. */
+static void
+discard_paths(struct conn *c, const char *sid, const struct options *opts,
+    int first, struct strv *paths)
+{
+	char		 clean[PATH_MAX];
+	char		*cwd = project_cwd(), *project = session_project(c,
+			    sid);
+	const char	*below;
+	int		 i;
+
+	paths->v = need(calloc((size_t)opts->argc + 1, sizeof(*paths->v)));
+	for (i = first; i < opts->argc; i++) {
+		if (*opts->argv[i] == '\0')
+			fail("discard: an empty path: name one");
+		if (path_clean(cwd, opts->argv[i], clean, sizeof(clean)) == -1)
+			fail("discard: %.40s...: longer than %d bytes",
+			    opts->argv[i], LIMIT_PATH);
+		if ((below = path_below(project, clean)) == NULL)
+			fail("discard: %s: not in the session's project %s: "
+			    "name a path below it", opts->argv[i], project);
+		/* The project itself stands for all there is. */
+		paths->v[paths->n++] = copy(below);
+	}
+	free(cwd);
+	free(project);
+}
+
+int
+discard_main(struct options *opts)
+{
+	struct m_DISCARD body = { 0 };
+	struct review	 r;
+	struct conn	*c;
+	char		*sid;
+	int		 first;
+
+	if (!opts->yes)
+		fail("discard: what is discarded is gone: give --yes, or look "
+		    "first with \"sbxctl diff\"");
+	c = conn_open();
+	sid = discard_session(c, opts, &first);
+	body.session = sid;
+	if (opts->argc > first)
+		discard_paths(c, sid, opts, first, &body.paths);
+	review_get(c, sid, MSG_DISCARD, &body, &r);
+	if (r.error != NULL)
+		fail("%s", r.error);
+	out_form(opts)->discarded(sid, r.landed);
+	review_free(&r);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}

@@ -1,0 +1,390 @@
+/*
+ * For programs: one object on standard output. Strings are the exact bytes
+ * where they are UTF-8; else their escaped form, with the bytes in KEY_b64.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <jansson.h>
+
+#include "../common/digest.h"
+#include "../common/fields.h"
+#include "../common/proto.h"
+#include "sbxctl.h"
+
+static char *
+base64(const char *in, size_t len)
+{
+	static const char	set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	char			*out, *o;
+	uint32_t		 w;
+	size_t			 i, n;
+
+	o = out = need(malloc((len + 2) / 3 * 4 + 1));
+	for (i = 0; i < len; i += 3) {
+		n = len - i < 3 ? len - i : 3;
+		w = (uint32_t)(unsigned char)in[i] << 16;
+		if (n > 1)
+			w |= (uint32_t)(unsigned char)in[i + 1] << 8;
+		if (n > 2)
+			w |= (unsigned char)in[i + 2];
+		*o++ = set[w >> 18];
+		*o++ = set[w >> 12 & 63];
+		*o++ = n > 1 ? set[w >> 6 & 63] : '=';
+		*o++ = n > 2 ? set[w & 63] : '=';
+	}
+	*o = '\0';
+	return (out);
+}
+
+static void
+json_put(json_t *o, const char *key, json_t *value)
+{
+	if (json_object_set_new(o, key, value) == -1)
+		fail("out of memory");
+}
+
+static void
+json_number(json_t *o, const char *key, uint64_t n)
+{
+	json_put(o, key, json_integer((json_int_t)n));
+}
+
+/* Any bytes but NUL; NULL is left out. */
+static void
+json_bytes(json_t *o, const char *key, const char *value)
+{
+	char	*text, *name;
+
+	if (value == NULL)
+		return;
+	if (utf8_valid(value, strlen(value))) {
+		json_put(o, key, json_string(value));
+		return;
+	}
+	text = visible(value);
+	json_put(o, key, json_string(text));
+	free(text);
+	if (asprintf(&name, "%s_b64", key) == -1)
+		fail("out of memory");
+	text = base64(value, strlen(value));
+	json_put(o, name, json_string(text));
+	free(text);
+	free(name);
+}
+
+/* A list of any bytes; KEY_b64 holds all of them where one is not UTF-8. */
+static void
+json_list(json_t *o, const char *key, const struct strv *list)
+{
+	json_t	*plain = json_array(), *coded = json_array();
+	char	*text, *name;
+	bool	 all = true;
+	size_t	 i;
+
+	for (i = 0; i < list->n; i++) {
+		if (!utf8_valid(list->v[i], strlen(list->v[i])))
+			all = false;
+		text = utf8_valid(list->v[i], strlen(list->v[i])) ?
+		    copy(list->v[i]) : visible(list->v[i]);
+		json_array_append_new(plain, json_string(text));
+		free(text);
+		text = base64(list->v[i], strlen(list->v[i]));
+		json_array_append_new(coded, json_string(text));
+		free(text);
+	}
+	json_put(o, key, plain);
+	if (all) {
+		json_decref(coded);
+		return;
+	}
+	if (asprintf(&name, "%s_b64", key) == -1)
+		fail("out of memory");
+	json_put(o, name, coded);
+	free(name);
+}
+
+static void
+json_mode(json_t *o, const char *key, uint64_t mode)
+{
+	char	text[24];
+
+	if (mode == 0) {
+		json_put(o, key, json_null());
+		return;
+	}
+	snprintf(text, sizeof(text), "%06" PRIo64, mode);
+	json_put(o, key, json_string(text));
+}
+
+/* Prints and frees it. ASCII only: a terminal may be what reads it. */
+static void
+json_print(json_t *o)
+{
+	if (o == NULL)
+		fail("out of memory");
+	if (json_dumpf(o, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) == -1)
+		fail("standard output: not all was written");
+	putchar('\n');
+	json_decref(o);
+}
+
+static json_t *
+json_session(const struct m_SESSION *s)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "session", s->session);
+	json_bytes(o, "name", s->name);
+	json_bytes(o, "state", s->state);
+	json_bytes(o, "owner", s->owner);
+	json_bytes(o, "user", s->user);
+	json_number(o, "uid", s->uid);
+	json_bytes(o, "project", s->project);
+	json_bytes(o, "home", s->home);
+	json_bytes(o, "cwd", s->cwd);
+	json_list(o, "argv", &s->argv);
+	json_list(o, "hide", &s->hide);
+	json_list(o, "ro", &s->ro);
+	json_bytes(o, "network", s->network);
+	json_number(o, "created", s->created);
+	if (s->ended != 0)
+		json_number(o, "ended", s->ended);
+	if (s->exited)
+		json_number(o, "status", s->status);
+	json_bytes(o, "reason", s->reason);
+	json_list(o, "notes", &s->notes);
+	return (o);
+}
+
+static void
+json_out_sessions(const struct sessions *all)
+{
+	json_t	*o = json_object(), *list = json_array();
+	size_t	 i;
+
+	for (i = 0; i < all->n; i++)
+		json_array_append_new(list, json_session(all->msgs[i].body));
+	json_put(o, "sessions", list);
+	json_print(o);
+}
+
+static void
+json_out_session(const struct m_SESSION *s)
+{
+	json_print(json_session(s));
+}
+
+static json_t *
+json_change(const struct m_CHANGE *f)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "path", f->path);
+	json_bytes(o, "from", f->from);
+	json_bytes(o, "kind", f->kind);
+	json_mode(o, "old_mode", f->oldmode);
+	json_mode(o, "new_mode", f->newmode);
+	json_number(o, "old_size", f->oldsize);
+	json_number(o, "new_size", f->newsize);
+	json_number(o, "insertions", f->insertions);
+	json_number(o, "deletions", f->deletions);
+	json_put(o, "binary", json_boolean(f->binary));
+	json_put(o, "opaque", json_boolean(f->opaque));
+	json_bytes(o, "drift", f->drift);
+	return (o);
+}
+
+static void
+json_files(json_t *o, const struct review *r)
+{
+	json_t	*list = json_array();
+	size_t	 i;
+
+	for (i = 0; i < r->nfiles; i++)
+		json_array_append_new(list, json_change(&r->files[i]));
+	json_put(o, "files", list);
+}
+
+static void
+json_skipped(json_t *o, const struct review *r)
+{
+	json_t	*list = json_array(), *one;
+	size_t	 i;
+
+	for (i = 0; i < r->nskipped; i++) {
+		one = json_object();
+		json_bytes(one, "path", r->skipped[i].path);
+		json_bytes(one, "reason", r->skipped[i].reason);
+		json_bytes(one, "class", r->skipped[i].class);
+		json_array_append_new(list, one);
+	}
+	json_put(o, "skipped", list);
+}
+
+static void
+json_ignored(json_t *o, const struct review *r)
+{
+	json_t	*list = json_array(), *one;
+	size_t	 i;
+
+	for (i = 0; i < r->nignored; i++) {
+		one = json_object();
+		json_bytes(one, "path", r->ignored[i].path);
+		json_number(one, "files", r->ignored[i].files);
+		json_number(one, "bytes", r->ignored[i].bytes);
+		json_array_append_new(list, one);
+	}
+	json_put(o, "ignored", list);
+}
+
+static json_t *
+json_review(const struct review *r)
+{
+	json_t	*o = json_object();
+	char	 hex[2 * DIGEST_LEN + 1];
+
+	json_bytes(o, "session", r->session);
+	if (r->have) {
+		json_bytes(o, "target", r->target);
+		digest_hex(r->digest, hex);
+		json_bytes(o, "digest", hex);
+		json_number(o, "insertions", r->sum.insertions);
+		json_number(o, "deletions", r->sum.deletions);
+		json_number(o, "drifted", r->sum.drifted);
+		json_number(o, "patch_bytes", r->sum.bytes);
+		json_put(o, "incomplete", json_boolean(r->sum.incomplete));
+	}
+	json_files(o, r);
+	return (o);
+}
+
+static void
+json_out_changes(const struct review *r)
+{
+	json_t	*o = json_review(r);
+
+	json_skipped(o, r);
+	json_ignored(o, r);
+	json_print(o);
+}
+
+static void
+json_out_diff(const struct review *r)
+{
+	json_t	*o = json_review(r);
+	char	*text;
+
+	text = need(malloc(r->patchlen + 1));
+	if (r->patchlen > 0)
+		memcpy(text, r->patch, r->patchlen);
+	text[r->patchlen] = '\0';
+	/* A patch has no NUL: binary bodies are coded. */
+	json_bytes(o, "diff", text);
+	free(text);
+	json_print(o);
+}
+
+static void
+json_out_patch(const struct review *r, const char *file)
+{
+	json_t	*o = json_review(r);
+
+	json_bytes(o, "file", file);
+	json_print(o);
+}
+
+static void
+json_out_landed(const struct review *r)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "session", r->session);
+	json_number(o, "landed", r->landed);
+	json_print(o);
+}
+
+static void
+json_out_refused(const struct review *r)
+{
+	json_t	*o = json_review(r);
+
+	json_bytes(o, "error", r->code);
+	json_bytes(o, "message", r->error);
+	json_print(o);
+}
+
+static void
+json_out_discarded(const char *sid, uint64_t entries)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "session", sid);
+	json_number(o, "discarded", entries);
+	json_print(o);
+}
+
+static void
+json_out_removed(const char *sid)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "session", sid);
+	json_put(o, "removed", json_true());
+	json_print(o);
+}
+
+static void
+json_out_checks(const struct checks *all, bool good)
+{
+	json_t	*o = json_object(), *list = json_array(), *one;
+	size_t	 i;
+
+	json_put(o, "ok", json_boolean(good));
+	for (i = 0; i < all->n; i++) {
+		one = json_object();
+		json_bytes(one, "level", all->v[i].level);
+		json_bytes(one, "what", all->v[i].what);
+		json_bytes(one, "text", all->v[i].text);
+		json_array_append_new(list, one);
+	}
+	json_put(o, "checks", list);
+	json_print(o);
+}
+
+static void
+json_out_version(const struct conn *c)
+{
+	json_t	*o = json_object(), *suite;
+
+	json_bytes(o, "version", SBX_VERSION);
+	json_number(o, "protocol", PROTO_VERSION);
+	json_number(o, "minor", PROTO_MINOR);
+	if (c == NULL)
+		json_put(o, "suite", json_null());
+	else {
+		suite = json_object();
+		json_bytes(suite, "version", c->build);
+		json_number(suite, "protocol", PROTO_VERSION);
+		json_number(suite, "minor", c->minor);
+		json_bytes(suite, "socket", c->path);
+		json_put(o, "suite", suite);
+	}
+	json_print(o);
+}
+
+const struct out	out_json = {
+	.sessions = json_out_sessions,
+	.session = json_out_session,
+	.changes = json_out_changes,
+	.diff = json_out_diff,
+	.patch = json_out_patch,
+	.landed = json_out_landed,
+	.refused = json_out_refused,
+	.discarded = json_out_discarded,
+	.removed = json_out_removed,
+	.checks = json_out_checks,
+	.version = json_out_version,
+};

@@ -1,0 +1,425 @@
+/*
+ * For people. What came from a session is escaped before it is shown.
+ */
+#include <sys/stat.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../common/digest.h"
+#include "../common/escape.h"
+#include "sbxctl.h"
+
+#define COLOUR_OFF	"\033[m"
+#define COLOUR_BOLD	"\033[1m"
+#define COLOUR_RED	"\033[31m"
+#define COLOUR_GREEN	"\033[32m"
+#define COLOUR_CYAN	"\033[36m"
+
+#define LIST_MAX	20	/* skipped and ignored entries shown */
+
+static bool
+text_colour(void)
+{
+	const char	*term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	return (isatty(STDOUT_FILENO) && (no == NULL || *no == '\0') &&
+	    term != NULL && strcmp(term, "dumb") != 0);
+}
+
+/* "KEY   value", escaped. */
+static void
+text_line(const char *key, const char *value)
+{
+	char	*seen;
+
+	if (value == NULL)
+		return;
+	seen = visible(value);
+	printf("%-10s%s\n", key, seen);
+	free(seen);
+}
+
+/* Words as a shell would take them, near enough to be read. */
+static char *
+text_words(const struct strv *words)
+{
+	char	*text, *seen;
+	size_t	 i, size;
+	bool	 bare;
+	FILE	*fp = need(open_memstream(&text, &size));
+
+	for (i = 0; i < words->n; i++) {
+		seen = visible(words->v[i]);
+		bare = *seen != '\0' && strpbrk(seen, " \"'$&;|<>()*?#~`\\!")
+		    == NULL;
+		fprintf(fp, "%s%s%s%s", i == 0 ? "" : " ", bare ? "" : "'",
+		    seen, bare ? "" : "'");
+		free(seen);
+	}
+	fclose(fp);
+	return (need(text));
+}
+
+static void
+text_list(const char *key, const struct strv *list)
+{
+	size_t	i;
+
+	for (i = 0; i < list->n; i++)
+		text_line(i == 0 ? key : "", list->v[i]);
+}
+
+static void
+text_time(const char *key, uint64_t when)
+{
+	char		 buf[64];
+	struct tm	 tm;
+	time_t		 t = (time_t)when;
+
+	if (when != 0 && localtime_r(&t, &tm) != NULL &&
+	    strftime(buf, sizeof(buf), "%Y-%m-%d %H:%M:%S", &tm) > 0)
+		text_line(key, buf);
+}
+
+/* "ended 0", "running": what is told of how it ended. */
+static void
+text_state(const struct m_SESSION *s, char *buf, size_t size)
+{
+	if (s->exited)
+		snprintf(buf, size, "%s %" PRIu64, s->state, s->status);
+	else
+		snprintf(buf, size, "%s", s->state);
+}
+
+static void
+text_sessions(const struct sessions *all)
+{
+	const struct m_SESSION	*s;
+	char			*project, *words, *name, *user, state[48];
+	size_t			 i;
+
+	if (all->n == 0)
+		return;
+	printf("%-12s  %-12s  %-11s  %-8s  %-30s  %s\n", "SESSION", "NAME",
+	    "STATE", "USER", "PROJECT", "COMMAND");
+	for (i = 0; i < all->n; i++) {
+		s = all->msgs[i].body;
+		project = visible(s->project);
+		name = visible(s->name != NULL ? s->name : "-");
+		user = visible(s->user);
+		words = text_words(&s->argv);
+		text_state(s, state, sizeof(state));
+		printf("%-12s  %-12s  %-11s  %-8s  %-30s  %.60s%s\n",
+		    s->session, name, state, user, project, words,
+		    strlen(words) > 60 ? "..." : "");
+		free(project);
+		free(user);
+		free(name);
+		free(words);
+	}
+}
+
+static void
+text_session(const struct m_SESSION *s)
+{
+	char	state[48], *words = text_words(&s->argv);
+
+	text_state(s, state, sizeof(state));
+	text_line("session", s->session);
+	text_line("name", s->name);
+	text_line("state", state);
+	text_line("reason", s->reason);
+	text_line("owner", s->owner);
+	text_line("user", s->user);
+	text_line("project", s->project);
+	text_line("home", s->home);
+	text_line("folder", s->cwd);
+	printf("%-10s%s\n", "command", words);
+	text_list("hidden", &s->hide);
+	text_list("read-only", &s->ro);
+	text_line("network", s->network);
+	text_time("created", s->created);
+	text_time("ended", s->ended);
+	text_list("note", &s->notes);
+	free(words);
+}
+
+static char
+text_letter(const struct m_CHANGE *f)
+{
+	static const struct {
+		const char	*kind;
+		char		 letter;
+	} letters[] = {
+		{ "added", 'A' }, { "modified", 'M' }, { "deleted", 'D' },
+		{ "mode", 'm' }, { "type", 'T' }, { "renamed", 'R' },
+	};
+	size_t	i;
+
+	for (i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if (strcmp(letters[i].kind, f->kind) == 0)
+			return (letters[i].letter);
+	return ('?');
+}
+
+static void
+text_mode(const struct m_CHANGE *f)
+{
+	bool	link = S_ISLNK((mode_t)f->newmode);
+
+	if (f->oldmode != 0 && f->newmode != 0 && f->oldmode != f->newmode)
+		printf("  mode %06" PRIo64 " to %06" PRIo64, f->oldmode,
+		    f->newmode);
+	else if (f->oldmode == 0 && (link || (f->newmode & 0111) != 0))
+		printf("  %s", link ? "symbolic link" : "executable");
+}
+
+static void
+text_change(const struct m_CHANGE *f)
+{
+	char	*path = visible(f->path), *from;
+
+	printf("  %c  %s", text_letter(f), path);
+	if (f->from != NULL) {
+		from = visible(f->from);
+		printf("  from %s", from);
+		free(from);
+	}
+	if (f->binary || f->opaque)
+		printf("  binary, %" PRIu64 " to %" PRIu64 " bytes",
+		    f->oldsize, f->newsize);
+	else if (f->insertions != 0 || f->deletions != 0)
+		printf("  +%" PRIu64 " -%" PRIu64, f->insertions,
+		    f->deletions);
+	text_mode(f);
+	if (f->opaque)
+		printf("  not in the patch: too large");
+	if (f->drift != NULL) {
+		from = visible(f->drift);
+		printf("  DRIFTED: %s", from);
+		free(from);
+	}
+	putchar('\n');
+	free(path);
+}
+
+static void
+text_skipped(const struct review *r)
+{
+	char	*path, *reason;
+	size_t	 i;
+
+	if (r->nskipped == 0)
+		return;
+	printf("skipped, never lands (%zu):\n", r->nskipped);
+	for (i = 0; i < r->nskipped && i < LIST_MAX; i++) {
+		path = visible(r->skipped[i].path);
+		reason = visible(r->skipped[i].reason);
+		printf("     %s  %s\n", path, reason);
+		free(path);
+		free(reason);
+	}
+	if (i < r->nskipped)
+		printf("     and %zu more: --json lists all\n",
+		    r->nskipped - i);
+}
+
+static void
+text_ignored(const struct review *r)
+{
+	char	*path;
+	size_t	 i;
+
+	if (r->nignored == 0)
+		return;
+	printf("ignored by the project's rules, not landed:\n");
+	for (i = 0; i < r->nignored && i < LIST_MAX; i++) {
+		path = visible(r->ignored[i].path);
+		printf("     %s  %" PRIu64 " file%s, %" PRIu64 " bytes\n",
+		    path, r->ignored[i].files,
+		    r->ignored[i].files == 1 ? "" : "s", r->ignored[i].bytes);
+		free(path);
+	}
+	if (i < r->nignored)
+		printf("     and %zu more: --json lists all\n",
+		    r->nignored - i);
+}
+
+static void
+text_incomplete(const struct review *r)
+{
+	if (r->sum.incomplete)
+		printf("INCOMPLETE: what is marked is not in the patch: git "
+		    "apply alone does not give the whole, sbxctl apply "
+		    "does\n");
+}
+
+static void
+text_changes(const struct review *r)
+{
+	char	*counts = review_counts(r), hex[2 * DIGEST_LEN + 1];
+	size_t	 i;
+
+	text_line("session", r->session);
+	text_line("target", r->target);
+	text_incomplete(r);
+	for (i = 0; i < r->nfiles; i++)
+		text_change(&r->files[i]);
+	text_skipped(r);
+	text_ignored(r);
+	printf("%s", counts);
+	if (r->sum.drifted != 0)
+		printf(", %" PRIu64 " drifted", r->sum.drifted);
+	digest_hex(r->digest, hex);
+	printf("\ndigest    %s\n", hex);
+	free(counts);
+}
+
+static const char *
+diff_colour(const char *line, size_t len)
+{
+	static const struct {
+		const char	*start, *colour;
+	} colours[] = {
+		{ "diff --git ", COLOUR_BOLD }, { "--- ", COLOUR_BOLD },
+		{ "+++ ", COLOUR_BOLD }, { "@@ ", COLOUR_CYAN },
+		{ "+", COLOUR_GREEN }, { "-", COLOUR_RED },
+	};
+	size_t	i, n;
+
+	for (i = 0; i < sizeof(colours) / sizeof(colours[0]); i++) {
+		n = strlen(colours[i].start);
+		if (len >= n && memcmp(line, colours[i].start, n) == 0)
+			return (colours[i].colour);
+	}
+	return (NULL);
+}
+
+/* A line at a time: no character spans two, and memory stays bounded. */
+static void
+diff_line(const char *line, size_t len, bool colour)
+{
+	const char	*on = colour ? diff_colour(line, len) : NULL;
+	char		*seen = need(escape_text(line, len, "\t"));
+
+	printf("%s%s%s\n", on != NULL ? on : "", seen,
+	    on != NULL ? COLOUR_OFF : "");
+	free(seen);
+}
+
+static void
+text_diff(const struct review *r)
+{
+	const char	*p = (const char *)r->patch, *end, *nl;
+	char		*counts = review_counts(r);
+	bool		 colour = text_colour();
+
+	text_line("session", r->session);
+	text_line("target", r->target);
+	printf("%s\n", counts);
+	text_incomplete(r);
+	free(counts);
+	if (r->patchlen == 0)
+		return;
+	putchar('\n');
+	for (end = p + r->patchlen; p < end; p = nl + 1) {
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (nl == NULL)
+			nl = end;
+		diff_line(p, (size_t)(nl - p), colour);
+	}
+}
+
+static void
+text_patch(const struct review *r, const char *file)
+{
+	char	*counts = review_counts(r), *seen = visible(file);
+
+	printf("%s: %zu bytes: %s\n", seen, r->patchlen, counts);
+	text_incomplete(r);
+	free(counts);
+	free(seen);
+}
+
+static void
+text_landed(const struct review *r)
+{
+	printf("session %s: %" PRIu64 " file%s landed\n", r->session,
+	    r->landed, r->landed == 1 ? "" : "s");
+}
+
+static void
+text_refused(const struct review *r)
+{
+	size_t	i;
+
+	for (i = 0; i < r->nfiles; i++)
+		text_change(&r->files[i]);
+	fflush(stdout);
+}
+
+static void
+text_discarded(const char *sid, uint64_t entries)
+{
+	printf("session %s: %" PRIu64 " change%s discarded\n", sid, entries,
+	    entries == 1 ? "" : "s");
+}
+
+static void
+text_removed(const char *sid)
+{
+	printf("session %s: removed\n", sid);
+}
+
+static void
+text_checks(const struct checks *all, bool good)
+{
+	char	*what, *text;
+	size_t	 i;
+
+	for (i = 0; i < all->n; i++) {
+		what = visible(all->v[i].what);
+		text = visible(all->v[i].text);
+		printf("%-4s  %-14s  %s\n", all->v[i].level, what, text);
+		free(what);
+		free(text);
+	}
+	printf("%s\n", good ? "sessions can run here" :
+	    "sessions cannot run here: mend what says fail");
+}
+
+static void
+text_version(const struct conn *c)
+{
+	printf("sbxctl %s, protocol %d.%d\n", SBX_VERSION, PROTO_VERSION,
+	    PROTO_MINOR);
+	if (c == NULL)
+		printf("no suite is running\n");
+	else
+		printf("sbxd %s, protocol %d.%" PRIu64 ", at %s\n", c->build,
+		    PROTO_VERSION, c->minor, c->path);
+}
+
+const struct out	out_text = {
+	.sessions = text_sessions,
+	.session = text_session,
+	.changes = text_changes,
+	.diff = text_diff,
+	.patch = text_patch,
+	.landed = text_landed,
+	.refused = text_refused,
+	.discarded = text_discarded,
+	.removed = text_removed,
+	.checks = text_checks,
+	.version = text_version,
+};
+
+const struct out *
+out_form(const struct options *opts)
+{
+	return (opts->json ? &out_json : &out_text);
+}

@@ -1,0 +1,140 @@
+/*
+ * The project: --repo, else the nearest parent with ".git" (by name: git is
+ * not run, and nothing in the repository is read), else the current folder.
+ * sbxd decides; what is refused here is refused in better words.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "sbxctl.h"
+
+char *
+project_cwd(void)
+{
+	char	*cwd = realpath(".", NULL);
+
+	if (cwd == NULL)
+		fail("the current folder: %s: change to one that exists",
+		    strerror(errno));
+	return (cwd);
+}
+
+/* The nearest folder at or above path that has a ".git", or NULL. */
+static char *
+project_above(const char *path)
+{
+	char		 probe[PATH_MAX + sizeof("/.git")];
+	struct stat	 st;
+	char		*end;
+
+	if (strlcpy(probe, path, PATH_MAX) >= PATH_MAX)
+		return (NULL);
+	for (;;) {
+		end = probe + strlen(probe);
+		memcpy(end, "/.git", sizeof("/.git"));
+		if (lstat(probe, &st) == 0) {
+			*end = '\0';
+			return (copy(*probe == '\0' ? "/" : probe));
+		}
+		*end = '\0';
+		if ((end = strrchr(probe, '/')) == NULL)
+			return (NULL);
+		*end = '\0';
+	}
+}
+
+static const char *const project_never[] = { "/proc", "/sys", "/dev" };
+
+/* given: what the user said, for the message. */
+static void
+project_check(const char *given, const char *path, const struct who *who)
+{
+	struct stat	 st;
+	size_t		 i;
+
+	if (strcmp(path, "/") == 0)
+		fail("%s: the whole machine cannot be a project: name a "
+		    "folder by --repo DIR", given);
+	for (i = 0; i < sizeof(project_never) / sizeof(project_never[0]); i++)
+		if (path_within(project_never[i], path))
+			fail("%s: nothing below %s can be a project: name "
+			    "another folder by --repo DIR", given,
+			    project_never[i]);
+	if (stat(path, &st) == -1)
+		fail("%s: %s: name an existing folder by --repo DIR", given,
+		    strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		fail("%s: not a folder: name one by --repo DIR", given);
+	if (st.st_uid != who->uid && geteuid() == 0)
+		fail("%s: owned by %s, and the session would run as %s: give "
+		    "--as %s", given, who_name(st.st_uid), who->user,
+		    who_name(st.st_uid));
+	if (st.st_uid != who->uid)
+		fail("%s: owned by %s, not by you (%s): only its owner runs "
+		    "sessions in it", given, who_name(st.st_uid), who->user);
+	if (!who->as && access(path, R_OK | X_OK) == -1)
+		fail("%s: %s: make it readable and searchable for %s", given,
+		    strerror(errno), who->user);
+}
+
+char *
+project_find(const char *repo, const struct who *who)
+{
+	char	*cwd, *path;
+
+	if (repo != NULL) {
+		if (*repo == '\0')
+			fail("--repo: an empty path: name a folder");
+		if ((path = realpath(repo, NULL)) == NULL)
+			fail("--repo %s: %s: name an existing folder", repo,
+			    strerror(errno));
+		project_check(repo, path, who);
+		return (path);
+	}
+	cwd = project_cwd();
+	if ((path = project_above(cwd)) == NULL)
+		path = copy(cwd);
+	free(cwd);
+	project_check(path, path, who);
+	return (path);
+}
+
+/* "~" and "~/x" are the session user's home; "~user" is a name like any. */
+static char *
+project_path(const char *option, const char *in, const struct who *who,
+    const char *cwd)
+{
+	char	 out[PATH_MAX];
+	const char *base = cwd, *rest = in;
+
+	if (*in == '\0')
+		fail("%s: an empty path: name a file or folder", option);
+	if (in[0] == '~' && (in[1] == '\0' || in[1] == '/')) {
+		base = who->home;
+		for (rest = in + 1; *rest == '/'; rest++)
+			;
+		if (*rest == '\0')
+			rest = ".";
+	}
+	if (path_clean(base, rest, out, sizeof(out)) == -1)
+		fail("%s %.40s...: %s: the limit is %d bytes", option, in,
+		    strerror(errno), LIMIT_PATH);
+	return (copy(out));
+}
+
+void
+project_paths(const char *option, const struct words *words,
+    const struct who *who, const char *cwd, struct strv *out)
+{
+	size_t	i;
+
+	out->n = words->n;
+	out->v = need(calloc(words->n + 1, sizeof(*out->v)));
+	for (i = 0; i < words->n; i++)
+		out->v[i] = project_path(option, words->v[i], who, cwd);
+}

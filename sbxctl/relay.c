@@ -1,0 +1,336 @@
+/*
+ * An attached session: its terminal or its pipes, until its command has
+ * ended. Output never waits for input, nor input for output.
+ */
+#include <sys/signalfd.h>
+#include <errno.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "filter.h"
+#include "sbxctl.h"
+
+#define RELAY_INPUT_FULL	(256U << 10)
+/* A hung-up command has so long to end before we leave it to the suite. */
+#define RELAY_HANGUP_MS		5000
+
+struct relay {
+	struct conn	*c;
+	bool		 tty;
+	struct filter	 filter;
+	struct sink	 out, err;
+	int		 signals;	/* signalfd */
+	bool		 in_open;
+	bool		 pipe_told;	/* SIGPIPE has been sent */
+	bool		 ended;
+	int		 hangup;	/* the signal, 0: none */
+	int64_t		 deadline;
+	uint64_t	 rows, cols;
+	struct relay_end *end;
+};
+
+enum { AT_SOCKET, AT_IN, AT_OUT, AT_ERR, AT_SIGNALS, AT_COUNT };
+
+static int64_t
+now_ms(void)
+{
+	struct timespec	ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ((int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
+}
+
+static void
+relay_send(struct relay *r, uint32_t type, const void *body)
+{
+	if (imsg_compose(&r->c->ib, type, 0, -1, body) == -1)
+		fail("%s: %s", r->c->path, strerror(errno));
+}
+
+static void
+relay_signal(struct relay *r, int sig)
+{
+	struct m_SIGNAL	body = { .sig = (uint64_t)sig };
+
+	relay_send(r, MSG_SIGNAL, &body);
+}
+
+/* The terminal is gone, or somebody wants us gone: the command is hung up as
+ * it would be at home, and nothing is decided for its owner. */
+static void
+relay_hangup(struct relay *r, int sig)
+{
+	if (r->hangup != 0)
+		return;
+	r->hangup = sig;
+	r->in_open = false;
+	r->deadline = now_ms() + RELAY_HANGUP_MS;
+	relay_signal(r, sig);
+}
+
+static void
+relay_resize(struct relay *r)
+{
+	struct m_RESIZE	body;
+
+	if (!terminal_size(STDIN_FILENO, &body.rows, &body.cols) ||
+	    (body.rows == r->rows && body.cols == r->cols))
+		return;
+	r->rows = body.rows;
+	r->cols = body.cols;
+	relay_send(r, MSG_RESIZE, &body);
+}
+
+static void
+relay_input(struct relay *r)
+{
+	uint8_t		buf[LIMIT_CHUNK];
+	struct m_DATA	body = { .d.p = buf };
+	ssize_t		n;
+
+	n = read(STDIN_FILENO, buf, sizeof(buf));
+	if (n == -1 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n > 0) {
+		if (r->tty)
+			filter_in(&r->filter, buf, (size_t)n);
+		body.d.len = (size_t)n;
+		relay_send(r, MSG_DATA, &body);
+		return;
+	}
+	r->in_open = false;
+	if (r->tty)
+		relay_hangup(r, SIGHUP);
+	else
+		relay_send(r, MSG_EOF, NULL);
+}
+
+static void
+relay_on_data(struct relay *r, const struct m_DATA *data)
+{
+	struct sink	*s = data->n == 2 && !r->tty ? &r->err : &r->out;
+	uint8_t		*p;
+	size_t		 n = data->d.len;
+
+	p = sink_room(s, n + FILTER_HOLD + 16);
+	if (r->tty)
+		n = filter_out(&r->filter, data->d.p, n, p);
+	else
+		memcpy(p, data->d.p, n);
+	sink_added(s, n);
+}
+
+static void
+relay_on_message(struct relay *r, const struct msg *msg)
+{
+	switch (msg->type) {
+	case MSG_DATA:
+		relay_on_data(r, msg->body);
+		break;
+	case MSG_EXITED:
+		r->end->status = ((const struct m_EXITED *)msg->body)->status;
+		r->ended = true;
+		break;
+	case MSG_ERROR:
+		conn_refused(msg);
+	case MSG_RUNNING:
+		break;
+	default:
+		fail("%s: broken answer: %s from a running session",
+		    r->c->path, proto_name(msg->type));
+	}
+}
+
+/* What the socket brings; what it brought before its end counts. */
+static void
+relay_socket(struct relay *r)
+{
+	const char	*why = NULL;
+	struct msg	 msg;
+	ssize_t		 n;
+	int		 got;
+
+	n = imsg_read(&r->c->ib);
+	if (n == -1 && errno == EAGAIN)
+		return;
+	while (!r->ended && (got = imsg_next(&r->c->ib, &msg, &why)) != 0) {
+		if (got == -1)
+			fail("%s: broken answer: %s", r->c->path, why);
+		relay_on_message(r, &msg);
+		msg_free(&msg);
+	}
+	if (!r->ended && n <= 0)
+		fail("%s: the suite has ended, and the session with it: its "
+		    "changes are kept, \"sbxctl ls\" lists it", r->c->path);
+}
+
+static void
+relay_on_signal(struct relay *r)
+{
+	struct signalfd_siginfo	si;
+
+	if (read(r->signals, &si, sizeof(si)) != sizeof(si))
+		return;
+	switch (si.ssi_signo) {
+	case SIGWINCH:
+		relay_resize(r);
+		break;
+	case SIGCONT:
+		/* A shell that stopped us may have set the terminal. */
+		terminal_again();
+		break;
+	case SIGTSTP:
+		break;
+	case SIGHUP:
+	case SIGTERM:
+		if (r->tty) {
+			relay_hangup(r, (int)si.ssi_signo);
+			break;
+		}
+		/* FALLTHROUGH */
+	default:
+		relay_signal(r, (int)si.ssi_signo);
+		break;
+	}
+}
+
+/* A reader of ours that went away: the command is told as by a pipe. */
+static void
+relay_gone(struct relay *r)
+{
+	if (r->tty && r->out.gone)
+		relay_hangup(r, SIGHUP);
+	if (!r->tty && (r->out.gone || r->err.gone) && !r->pipe_told) {
+		r->pipe_told = true;
+		relay_signal(r, SIGPIPE);
+	}
+}
+
+static int
+relay_poll(struct relay *r, struct pollfd *p)
+{
+	bool	full = sink_left(&r->out) > SINK_FULL ||
+		    sink_left(&r->err) > SINK_FULL;
+	int64_t	left = r->hangup != 0 ? r->deadline - now_ms() : -1;
+	int	n;
+
+	memset(p, 0, AT_COUNT * sizeof(*p));
+	p[AT_SOCKET].fd = r->c->ib.fd;
+	p[AT_SOCKET].events = (short)((full ? 0 : POLLIN) |
+	    (r->c->ib.queued > 0 ? POLLOUT : 0));
+	p[AT_IN].fd = r->in_open && r->c->ib.queued < RELAY_INPUT_FULL ?
+	    STDIN_FILENO : -1;
+	p[AT_IN].events = POLLIN;
+	p[AT_OUT].fd = sink_left(&r->out) > 0 ? r->out.fd : -1;
+	p[AT_OUT].events = POLLOUT;
+	p[AT_ERR].fd = sink_left(&r->err) > 0 ? r->err.fd : -1;
+	p[AT_ERR].events = POLLOUT;
+	p[AT_SIGNALS].fd = r->signals;
+	p[AT_SIGNALS].events = POLLIN;
+	n = poll(p, AT_COUNT, left < 0 && r->hangup == 0 ? -1 :
+	    left < 0 ? 0 : (int)left);
+	if (n == -1 && errno != EINTR)
+		fail("poll: %s", strerror(errno));
+	return (n);
+}
+
+static void
+relay_loop(struct relay *r)
+{
+	struct pollfd	p[AT_COUNT];
+
+	while (!r->ended) {
+		if (relay_poll(r, p) == 0 && r->hangup != 0) {
+			r->end->status = 128 + (uint64_t)r->hangup;
+			return;
+		}
+		if (p[AT_SIGNALS].revents != 0)
+			relay_on_signal(r);
+		if (p[AT_IN].revents != 0)
+			relay_input(r);
+		if (p[AT_OUT].revents != 0)
+			sink_write(&r->out);
+		if (p[AT_ERR].revents != 0)
+			sink_write(&r->err);
+		relay_gone(r);
+		/* An error on writing is told again by the next read, after
+		 * what is still to be read. */
+		if (r->c->ib.queued > 0)
+			imsg_flush(&r->c->ib);
+		if (p[AT_SOCKET].revents & (POLLIN | POLLHUP | POLLERR))
+			relay_socket(r);
+	}
+}
+
+static int
+relay_signals(bool tty, sigset_t *before)
+{
+	sigset_t	set;
+	int		fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGQUIT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	if (tty) {
+		sigaddset(&set, SIGWINCH);
+		sigaddset(&set, SIGCONT);
+		/* The key goes to the session; stopped by others in raw mode
+		 * we would leave a terminal behind that nobody can use. */
+		sigaddset(&set, SIGTSTP);
+	}
+	if (sigprocmask(SIG_BLOCK, &set, before) == -1 ||
+	    (fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)) == -1)
+		fail("signalfd: %s", strerror(errno));
+	return (fd);
+}
+
+static void
+relay_terminal(struct relay *r, bool raw)
+{
+	filter_init(&r->filter,
+	    strcmp(nl_langinfo(CODESET), "UTF-8") == 0, raw);
+	if (terminal_raw(STDIN_FILENO, STDOUT_FILENO, &r->filter) == -1)
+		fail("the terminal: %s", strerror(errno));
+	/* It may have been resized since NEW said its size. */
+	relay_resize(r);
+}
+
+void
+relay_run(struct conn *c, bool tty, bool raw, struct relay_end *end)
+{
+	/* Static: fail() puts the terminal back by the filter in it. */
+	static struct relay	r;
+	sigset_t		before;
+
+	memset(&r, 0, sizeof(r));
+	memset(end, 0, sizeof(*end));
+	r.c = c;
+	r.tty = tty;
+	r.in_open = true;
+	r.end = end;
+	r.signals = relay_signals(tty, &before);
+	sink_open(&r.out, STDOUT_FILENO);
+	sink_open(&r.err, STDERR_FILENO);
+	if (tty)
+		relay_terminal(&r, raw);
+	relay_loop(&r);
+	sink_close(&r.out);
+	sink_close(&r.err);
+	end->hangup = r.hangup != 0;
+	end->midline = tty && r.filter.midline;
+	if (end->hangup)
+		terminal_restore();
+	else
+		terminal_leave();
+	close(r.signals);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}

@@ -1,0 +1,365 @@
+/*
+ * changes, diff, patch; and the collecting of what a review answers.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sbxctl.h"
+
+/* The suite's own limit of a patch, and a little for its first lines. */
+#define REVIEW_PATCH_MAX	((size_t)(64 << 20) + 65536)
+#define REVIEW_ITEMS_MAX	(4U << 20)
+
+static void *
+review_room(void *list, size_t n, size_t size)
+{
+	if (n >= REVIEW_ITEMS_MAX)
+		fail("broken answer: more than %u items of one review",
+		    REVIEW_ITEMS_MAX);
+	/* Doubled at each power of two. */
+	if ((n & (n - 1)) == 0)
+		list = need(reallocarray(list, n == 0 ? 1 : 2 * n, size));
+	return (list);
+}
+
+static const char *
+review_copy(const char *s)
+{
+	return (s == NULL ? NULL : copy(s));
+}
+
+static void
+review_change(struct review *r, const struct m_CHANGE *in)
+{
+	struct m_CHANGE	*f;
+
+	r->files = review_room(r->files, r->nfiles, sizeof(*r->files));
+	f = &r->files[r->nfiles++];
+	*f = *in;
+	f->path = copy(in->path);
+	f->from = review_copy(in->from);
+	f->kind = copy(in->kind);
+	f->drift = review_copy(in->drift);
+}
+
+static void
+review_skipped(struct review *r, const struct m_SKIPPED *in)
+{
+	struct m_SKIPPED *s;
+
+	r->skipped = review_room(r->skipped, r->nskipped,
+	    sizeof(*r->skipped));
+	s = &r->skipped[r->nskipped++];
+	s->path = copy(in->path);
+	s->reason = copy(in->reason);
+	s->class = review_copy(in->class);
+}
+
+static void
+review_ignored(struct review *r, const struct m_IGNORED *in)
+{
+	r->ignored = review_room(r->ignored, r->nignored,
+	    sizeof(*r->ignored));
+	r->ignored[r->nignored] = *in;
+	r->ignored[r->nignored++].path = copy(in->path);
+}
+
+static void
+review_landing(struct review *r, const struct m_LANDING *in)
+{
+	if (in->digest.len != sizeof(r->digest))
+		fail("broken answer: a digest of %zu bytes", in->digest.len);
+	free(r->target);
+	r->sum = *in;
+	r->target = copy(in->target);
+	r->sum.target = r->target;
+	memcpy(r->digest, in->digest.p, sizeof(r->digest));
+	r->sum.digest.p = r->digest;
+	r->have = true;
+}
+
+static void
+review_chunk(struct review *r, const struct m_CHUNK *in, uint64_t *next)
+{
+	if (in->n != (*next)++)
+		fail("broken answer: piece %llu of the patch where %llu was "
+		    "due", (unsigned long long)in->n,
+		    (unsigned long long)*next - 1);
+	if (in->data.len > REVIEW_PATCH_MAX - r->patchlen)
+		fail("broken answer: a patch above %zu bytes",
+		    REVIEW_PATCH_MAX);
+	if (in->data.len == 0)
+		return;
+	r->patch = need(realloc(r->patch, r->patchlen + in->data.len));
+	memcpy(r->patch + r->patchlen, in->data.p, in->data.len);
+	r->patchlen += in->data.len;
+}
+
+/* A refusal that comes with a list is told with it: the caller's affair. */
+static void
+review_refused(struct review *r, const struct msg *msg)
+{
+	const struct m_ERROR	*e = msg->body;
+
+	if (r->nfiles == 0)
+		conn_refused(msg);
+	r->error = conn_error(msg);
+	strlcpy(r->code, e->code, sizeof(r->code));
+}
+
+/* One message of the answer; false when it was the last. */
+static bool
+review_take(struct review *r, const struct msg *msg, uint64_t *next)
+{
+	switch (msg->type) {
+	case MSG_CHANGE:
+		review_change(r, msg->body);
+		return (true);
+	case MSG_SKIPPED:
+		review_skipped(r, msg->body);
+		return (true);
+	case MSG_IGNORED:
+		review_ignored(r, msg->body);
+		return (true);
+	case MSG_LANDING:
+		review_landing(r, msg->body);
+		return (true);
+	case MSG_CHUNK:
+		review_chunk(r, msg->body, next);
+		return (true);
+	case MSG_LANDED:
+		r->landed = ((const struct m_LANDED *)msg->body)->files;
+		return (false);
+	case MSG_ERROR:
+		review_refused(r, msg);
+		return (false);
+	case MSG_END:
+		return (false);
+	default:
+		fail("broken answer: %s in a review", proto_name(msg->type));
+	}
+}
+
+void
+review_get(struct conn *c, const char *sid, uint32_t type, const void *body,
+    struct review *r)
+{
+	struct msg	 msg;
+	uint64_t	 next = 0;
+	bool		 more;
+
+	memset(r, 0, sizeof(*r));
+	r->session = copy(sid);
+	conn_send(c, type, body);
+	do {
+		conn_recv(c, &msg, CONN_REVIEW_MS);
+		more = review_take(r, &msg, &next);
+		msg_free(&msg);
+	} while (more);
+	if (r->error != NULL || (type != MSG_CHANGES && type != MSG_PATCH))
+		return;
+	if (!r->have)
+		fail("broken answer: a review without its summary");
+	if (type == MSG_PATCH && r->patchlen != r->sum.bytes)
+		fail("broken answer: %zu bytes of a patch of %llu",
+		    r->patchlen, (unsigned long long)r->sum.bytes);
+}
+
+/* The lists hold copies; their strings are const for all who read them. */
+static void
+review_drop(const char *s)
+{
+	free((void *)(uintptr_t)s);
+}
+
+void
+review_free(struct review *r)
+{
+	size_t	i;
+
+	for (i = 0; i < r->nfiles; i++) {
+		review_drop(r->files[i].path);
+		review_drop(r->files[i].from);
+		review_drop(r->files[i].kind);
+		review_drop(r->files[i].drift);
+	}
+	for (i = 0; i < r->nskipped; i++) {
+		review_drop(r->skipped[i].path);
+		review_drop(r->skipped[i].reason);
+		review_drop(r->skipped[i].class);
+	}
+	for (i = 0; i < r->nignored; i++)
+		review_drop(r->ignored[i].path);
+	free(r->files);
+	free(r->skipped);
+	free(r->ignored);
+	free(r->patch);
+	free(r->target);
+	free(r->session);
+	free(r->error);
+	memset(r, 0, sizeof(*r));
+}
+
+bool
+review_any(const struct review *r)
+{
+	return (r->nfiles > 0 || r->nskipped > 0 || r->nignored > 0 ||
+	    r->sum.files > 0 || r->sum.skipped > 0 || r->sum.ignored > 0);
+}
+
+char *
+review_counts(const struct review *r)
+{
+	char	*text;
+
+	if (asprintf(&text, "%llu file%s changed, %llu insertion%s(+), "
+	    "%llu deletion%s(-)", (unsigned long long)r->sum.files,
+	    r->sum.files == 1 ? "" : "s",
+	    (unsigned long long)r->sum.insertions,
+	    r->sum.insertions == 1 ? "" : "s",
+	    (unsigned long long)r->sum.deletions,
+	    r->sum.deletions == 1 ? "" : "s") == -1)
+		fail("out of memory");
+	return (text);
+}
+
+int
+changes_main(struct options *opts)
+{
+	struct conn	*c = conn_open();
+	char		*sid = session_find(c, opts->argv[0]);
+	struct m_SID	 body = { .session = sid };
+	struct review	 r;
+
+	review_get(c, sid, MSG_CHANGES, &body, &r);
+	if (r.error != NULL)
+		fail("%s", r.error);
+	out_form(opts)->changes(&r);
+	review_free(&r);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}
+
+static void
+review_patch(struct conn *c, const char *sid, struct review *r)
+{
+	struct m_PATCH	body = { .session = sid };
+
+	review_get(c, sid, MSG_PATCH, &body, r);
+	if (r->error != NULL)
+		fail("%s", r->error);
+}
+
+int
+diff_main(struct options *opts)
+{
+	struct conn	*c = conn_open();
+	char		*sid = session_find(c, opts->argv[0]);
+	struct review	 r;
+
+	review_patch(c, sid, &r);
+	out_form(opts)->diff(&r);
+	review_free(&r);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}
+
+static int
+patch_write(int fd, const struct review *r)
+{
+	size_t	off = 0;
+	ssize_t	n;
+
+	while (off < r->patchlen) {
+		n = write(fd, r->patch + off, r->patchlen - off);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return (-1);
+		off += (size_t)n;
+	}
+	return (0);
+}
+
+/* What cannot be replaced by a rename (a terminal, a pipe, /dev/null) is
+ * written to as it is. */
+static bool
+patch_special(const char *file, const struct review *r)
+{
+	struct stat	st;
+	int		fd;
+
+	if (stat(file, &st) == -1 || S_ISREG(st.st_mode))
+		return (false);
+	if ((fd = open(file, O_WRONLY | O_CLOEXEC)) == -1 ||
+	    patch_write(fd, r) == -1 || close(fd) == -1)
+		fail("-o %s: %s: nothing whole was written", file,
+		    strerror(errno));
+	return (true);
+}
+
+/* The whole patch or the old file: temporary beside it, synced, renamed. A
+ * link is written through, to where it leads. */
+static void
+patch_file(const char *file, const struct review *r)
+{
+	char	*real, *temp, *dir;
+	mode_t	 mask;
+	int	 fd, saved;
+
+	if (patch_special(file, r))
+		return;
+	if ((real = realpath(file, NULL)) == NULL)
+		real = copy(file);
+	dir = copy(real);
+	if (asprintf(&temp, "%s/.sbx-patch-XXXXXX", dirname(dir)) == -1)
+		fail("out of memory");
+	if ((fd = mkostemp(temp, O_CLOEXEC)) == -1)
+		fail("-o %s: %s: name a file in a folder that you may write",
+		    file, strerror(errno));
+	mask = umask(0);
+	umask(mask);
+	if (patch_write(fd, r) == -1 || fchmod(fd, 0666 & ~mask) == -1 ||
+	    fsync(fd) == -1 || close(fd) == -1 || rename(temp, real) == -1) {
+		saved = errno;
+		unlink(temp);
+		fail("-o %s: %s: nothing was written", file, strerror(saved));
+	}
+	free(real);
+	free(temp);
+	free(dir);
+}
+
+int
+patch_main(struct options *opts)
+{
+	struct conn	*c;
+	struct review	 r;
+	char		*sid;
+
+	if (opts->file == NULL || *opts->file == '\0')
+		fail_usage("patch: -o FILE is missing: name the file, or - "
+		    "for standard output");
+	c = conn_open();
+	sid = session_find(c, opts->argv[0]);
+	review_patch(c, sid, &r);
+	if (strcmp(opts->file, "-") != 0)
+		patch_file(opts->file, &r);
+	else if (patch_write(STDOUT_FILENO, &r) == -1)
+		fail("standard output: %s: not all was written",
+		    strerror(errno));
+	if (strcmp(opts->file, "-") != 0)
+		out_form(opts)->patch(&r, opts->file);
+	review_free(&r);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}

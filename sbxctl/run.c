@@ -1,0 +1,276 @@
+/*
+ * run: a command in a new session, as if it ran here.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/env.h"
+#include "../common/fields.h"
+#include "../common/path.h"
+#include "sbxctl.h"
+
+extern char	**environ;
+
+struct run {
+	const struct options *opts;
+	struct who	 who;
+	struct env	 env;
+	char		*project, *here, *cwd;
+	bool		 tty;
+};
+
+static const char *const run_defaults[][2] = {
+	{ "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:"
+	    "/bin" },
+};
+
+/* Folders that are the caller's, not the session user's. */
+static const char *const run_not_as[] = {
+	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
+	"XDG_STATE_HOME", "MAIL", "TMPDIR",
+};
+
+static void
+run_set(struct env *env, const char *name, const char *value)
+{
+	if (env_set(env, name, value) == -1)
+		fail("out of memory");
+}
+
+/* --env comes last and wins; what never enters a session is told. */
+static void
+run_env_asked(struct run *run)
+{
+	const struct words	*words = &run->opts->env;
+	size_t			 i;
+
+	for (i = 0; i < words->n; i++) {
+		if (!env_valid(words->v[i]))
+			fail_usage("run: --env %s: not NAME=VALUE",
+			    words->v[i]);
+		if (env_never(words->v[i]))
+			fail("--env %.*s: this name never enters a session: "
+			    "leave it out",
+			    (int)strcspn(words->v[i], "="), words->v[i]);
+		if (env_add(&run->env, words->v[i]) == -1)
+			fail("out of memory");
+	}
+}
+
+static void
+run_env(struct run *run)
+{
+	char	runtime[64];
+	size_t	i;
+
+	env_init(&run->env);
+	if (env_sieve(&run->env, (const char *const *)environ, false) == -1)
+		fail("out of memory");
+	env_unset(&run->env, "_");
+	env_unset(&run->env, "OLDPWD");
+	for (i = 0; run->who.as && i < sizeof(run_not_as) /
+	    sizeof(run_not_as[0]); i++)
+		env_unset(&run->env, run_not_as[i]);
+	for (i = 0; i < sizeof(run_defaults) / sizeof(run_defaults[0]); i++)
+		if (env_get(&run->env, run_defaults[i][0]) == NULL)
+			run_set(&run->env, run_defaults[i][0],
+			    run_defaults[i][1]);
+	run_set(&run->env, "HOME", run->who.home);
+	run_set(&run->env, "USER", run->who.user);
+	run_set(&run->env, "LOGNAME", run->who.user);
+	run_set(&run->env, "SHELL", run->who.shell);
+	run_set(&run->env, "PWD", run->cwd);
+	if (env_get(&run->env, "XDG_RUNTIME_DIR") != NULL) {
+		snprintf(runtime, sizeof(runtime), "/run/user/%u",
+		    run->who.uid);
+		run_set(&run->env, "XDG_RUNTIME_DIR", runtime);
+	}
+	run_env_asked(run);
+}
+
+/* A session's name is a line in lists, and a word on command lines. */
+static void
+run_name(const char *name)
+{
+	const unsigned char	*p;
+
+	if (name == NULL)
+		return;
+	if (*name == '\0' || *name == '-')
+		fail("--name %s: a name is not empty and does not begin with "
+		    "\"-\": choose another", name);
+	if (strlen(name) > LIMIT_NAME)
+		fail("--name %.40s...: longer than %d bytes: choose a shorter "
+		    "one", name, LIMIT_NAME);
+	if (!utf8_valid(name, strlen(name)))
+		fail("--name %s: not UTF-8: choose another", name);
+	for (p = (const unsigned char *)name; *p != '\0'; p++)
+		if (*p < 0x20 || *p == 0x7f)
+			fail("--name %s: a name has no control characters: "
+			    "choose another", name);
+}
+
+/* The longest word that execve takes, less its NUL. */
+#define RUN_WORD_MAX	((size_t)131071)
+
+static void
+run_words(const char *what, const char *const *v, size_t n)
+{
+	size_t	i;
+
+	if (n > LIMIT_ARGC)
+		fail("%s: %zu words: the limit is %d", what, n, LIMIT_ARGC);
+	for (i = 0; i < n; i++)
+		if (strlen(v[i]) > RUN_WORD_MAX)
+			fail("%s: %.40s...: longer than %zu bytes: no program "
+			    "can be given such a word", what, v[i],
+			    RUN_WORD_MAX);
+}
+
+static void
+run_prepare(struct run *run, const struct options *opts)
+{
+	memset(run, 0, sizeof(*run));
+	run->opts = opts;
+	if (*opts->argv[0] == '\0')
+		fail("the command is empty: name one");
+	run_name(opts->name);
+	who_find(opts->as, &run->who);
+	run->project = project_find(opts->repo, &run->who);
+	run->here = project_cwd();
+	run->cwd = path_within(run->project, run->here) ? run->here :
+	    run->project;
+	run_env(run);
+	run_words("the command", (const char *const *)opts->argv,
+	    (size_t)opts->argc);
+	run_words("the environment", (const char *const *)run->env.v,
+	    run->env.n);
+	run->tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+/* Sends NEW. Its answers are SESSION from sbxd, then the worker's. */
+static void
+run_new(struct conn *c, struct run *run)
+{
+	const struct options	*opts = run->opts;
+	struct m_NEW		 body = { 0 };
+
+	body.argv.n = (size_t)opts->argc;
+	body.argv.v = (const char **)(void *)opts->argv;
+	body.env.n = run->env.n;
+	body.env.v = (const char **)(void *)run->env.v;
+	body.cwd = run->cwd;
+	body.project = run->project;
+	body.home = run->who.home;
+	body.user = run->who.user;
+	body.name = opts->name;
+	project_paths("--hide", &opts->hide, &run->who, run->here,
+	    &body.hide);
+	project_paths("--ro", &opts->ro, &run->who, run->here, &body.ro);
+	body.network = opts->no_network ? "none" : "host";
+	body.tty = run->tty;
+	if (run->tty)
+		terminal_size(STDIN_FILENO, &body.rows, &body.cols);
+	body.umask = umask(022);
+	umask((mode_t)body.umask);
+	body.attach = true;
+	body.as = run->who.as;
+	if (body.as) {
+		body.uid = run->who.uid;
+		body.gid = run->who.gid;
+		body.groups.n = run->who.ngroups;
+		body.groups.v = run->who.groups;
+	}
+	conn_send(c, MSG_NEW, &body);
+	free(body.hide.v);
+	free(body.ro.v);
+}
+
+/* The start was refused: the suite's line, and the status it stands for. */
+static void __attribute__((noreturn))
+run_refused(struct conn *c, const char *sid, const struct msg *msg)
+{
+	const struct m_ERROR	*e = msg->body;
+	int			 status = EXIT_RUN;
+
+	if (strcmp(e->code, "command.missing") == 0)
+		status = EXIT_MISSING;
+	else if (strcmp(e->code, "command.notexec") == 0)
+		status = EXIT_NOTEXEC;
+	say("%s", conn_error(msg));
+	if (sid != NULL)
+		choice_forget(c, sid);
+	exit(status);
+}
+
+/* Until the command runs: its session's id. */
+static char *
+run_start(struct conn *c)
+{
+	struct msg	 msg;
+	char		*sid = NULL;
+
+	for (;;) {
+		conn_recv(c, &msg, CONN_START_MS);
+		if (msg.type == MSG_ERROR)
+			run_refused(c, sid, &msg);
+		if (msg.type == MSG_RUNNING && sid != NULL)
+			break;
+		if (msg.type != MSG_SESSION || sid != NULL)
+			fail("%s: broken answer: %s while a session starts",
+			    c->path, proto_name(msg.type));
+		sid = copy(((const struct m_SESSION *)msg.body)->session);
+		msg_free(&msg);
+		/* From here on the other end is the session's worker. */
+		c->ib.other = ROLE_WORKER;
+		c->any = true;
+	}
+	msg_free(&msg);
+	return (sid);
+}
+
+/* Asked while the command runs, so that its end waits for nothing. */
+static struct conn *
+run_wait(const struct conn *c, const char *sid)
+{
+	struct m_SID	 body = { .session = sid };
+	struct conn	*second = conn_again(c);
+
+	if (second == NULL)
+		fail("%s: %s: the session %s is kept", c->path,
+		    strerror(errno), sid);
+	conn_send(second, MSG_WAIT, &body);
+	return (second);
+}
+
+int
+run_main(struct options *opts)
+{
+	struct run		 run;
+	struct relay_end	 end;
+	struct after		 after;
+	struct conn		*c, *second;
+	char			*sid;
+
+	run_prepare(&run, opts);
+	c = conn_open();
+	run_new(c, &run);
+	sid = run_start(c);
+	second = run_wait(c, sid);
+	relay_run(c, run.tty, opts->raw, &end);
+	conn_close(c);
+	if (end.midline && !end.hangup)
+		putchar('\n');
+	after.session = sid;
+	after.keep = opts->keep;
+	after.ask = run.tty && !end.hangup;
+	choice_after(second, &after);
+	conn_close(second);
+	if (fflush(stdout) == EOF && !end.hangup)
+		return (EXIT_RUN);
+	return ((int)end.status);
+}

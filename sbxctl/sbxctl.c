@@ -1,0 +1,161 @@
+/*
+ * sbxctl: runs commands in sessions, shows what they changed, lands it.
+ */
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sbxctl.h"
+
+#define FLAG(word, member)						\
+	{ word, OPTION_FLAG, NULL, offsetof(struct options, member) }
+#define VALUE(word, meta, member)					\
+	{ word, OPTION_VALUE, meta, offsetof(struct options, member) }
+#define LIST(word, meta, member)					\
+	{ word, OPTION_LIST, meta, offsetof(struct options, member) }
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static const struct option run_options[] = {
+	VALUE("--repo", "DIR", repo),
+	VALUE("--name", "NAME", name),
+	LIST("--hide", "PATH", hide),
+	LIST("--ro", "PATH", ro),
+	FLAG("--no-network", no_network),
+	LIST("--env", "NAME=VALUE", env),
+	VALUE("--as", "USER", as),
+	FLAG("--keep", keep),
+	FLAG("--raw", raw),
+};
+static const struct option json_options[] = {
+	FLAG("--json", json),
+};
+static const struct option patch_options[] = {
+	VALUE("-o", "FILE", file),
+	FLAG("--json", json),
+};
+static const struct option apply_options[] = {
+	VALUE("--digest", "DIGEST", digest),
+	FLAG("--yes", yes),
+	FLAG("--json", json),
+};
+static const struct option discard_options[] = {
+	FLAG("--yes", yes),
+	FLAG("--json", json),
+};
+static const struct option rm_options[] = {
+	FLAG("--discard", discard),
+	FLAG("--json", json),
+};
+
+static int	help_main(struct options *);
+
+static const struct command commands[] = {
+	{ "run", run_main, run_options, COUNT(run_options),
+	    "[--] COMMAND [WORD...]", 1, -1, true, EXIT_RUN,
+	    "run a command in a new session" },
+	{ "ls", ls_main, json_options, COUNT(json_options),
+	    NULL, 0, 0, false, EXIT_OTHER, "list the sessions" },
+	{ "show", show_main, json_options, COUNT(json_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER, "all about one" },
+	{ "changes", changes_main, json_options, COUNT(json_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER,
+	    "list what it changed, with the digest" },
+	{ "diff", diff_main, json_options, COUNT(json_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER,
+	    "show what it changed, escaped for people" },
+	{ "patch", patch_main, patch_options, COUNT(patch_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER,
+	    "write the patch, exactly, for git apply" },
+	{ "apply", apply_main, apply_options, COUNT(apply_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER,
+	    "land the changes in the real files" },
+	{ "discard", discard_main, discard_options, COUNT(discard_options),
+	    "[SESSION] [--] [PATH...]", 0, -1, false, EXIT_OTHER,
+	    "drop changes, of these paths or all" },
+	{ "rm", rm_main, rm_options, COUNT(rm_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER,
+	    "remove a session; --discard: with its changes" },
+	{ "doctor", doctor_main, json_options, COUNT(json_options),
+	    NULL, 0, 0, false, EXIT_OTHER,
+	    "what this machine has and lacks for the suite" },
+	{ "version", version_main, json_options, COUNT(json_options),
+	    NULL, 0, 0, false, EXIT_OTHER, "of sbxctl and the running suite" },
+	{ "help", help_main, NULL, 0, NULL, 0, 0, false, EXIT_OTHER,
+	    "this list" },
+};
+
+static void
+help_print(FILE *fp)
+{
+	size_t	i;
+	char	*usage;
+
+	for (i = 0; i < COUNT(commands); i++) {
+		usage = options_usage(&commands[i]);
+		fprintf(fp, "%s sbxctl %s\n\t%s\n", i == 0 ? "usage:" :
+		    "      ", usage, commands[i].help);
+		free(usage);
+	}
+}
+
+static int
+help_main(struct options *opts)
+{
+	(void)opts;
+	help_print(stdout);
+	return (done(0));
+}
+
+static const struct command *
+command_find(const char *word)
+{
+	char	accepted[256] = "";
+	size_t	i;
+
+	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+		word = "help";
+	if (strcmp(word, "--version") == 0)
+		word = "version";
+	for (i = 0; i < COUNT(commands); i++) {
+		if (strcmp(commands[i].word, word) == 0)
+			return (&commands[i]);
+		strlcat(accepted, i == 0 ? "" : ", ", sizeof(accepted));
+		strlcat(accepted, commands[i].word, sizeof(accepted));
+	}
+	fail_usage("%s: unknown command: accepted are %s", word, accepted);
+}
+
+/* Nothing inside a session can reach the socket: say so instead of failing
+ * in ways that look like a broken suite. */
+static void
+outside_only(const struct command *cmd)
+{
+	const char	*sid = getenv("SBX_SESSION");
+
+	if (sid == NULL || cmd->run == help_main || cmd->run == version_main)
+		return;
+	fail("%s: this is the inside of session %s: sbxctl works outside only",
+	    cmd->word, sid);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct command	*cmd;
+	struct options		 opts;
+
+	setlocale(LC_CTYPE, "");
+	/* A pipe that nobody reads is told by write, with a line. */
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		help_print(stderr);
+		return (EXIT_USAGE);
+	}
+	cmd = command_find(argv[1]);
+	options_parse(cmd, argc - 2, argv + 2, &opts);
+	fail_status = cmd->failure;
+	outside_only(cmd);
+	return (cmd->run(&opts));
+}

@@ -1,0 +1,318 @@
+/*
+ * sbxctl: what its files share. One command is one row of the table in
+ * sbxctl.c; every command ends by returning its exit status, or by fail().
+ */
+#ifndef SBXCTL_SBXCTL_H
+#define SBXCTL_SBXCTL_H
+
+#include <sys/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../privsep/imsg.h"
+
+/* Exit statuses: of usage, of everything else, of run's own failures. */
+#define EXIT_USAGE	2
+#define EXIT_OTHER	1
+#define EXIT_RUN	125
+#define EXIT_NOTEXEC	126
+#define EXIT_MISSING	127
+
+struct out;
+struct review;
+
+/*
+ * options.c: the words after the command, taken apart by its table.
+ */
+struct words {
+	size_t		  n;
+	const char	**v;		/* v[n] is NULL */
+};
+
+struct options {
+	const char	*repo, *name, *as, *file, *digest;
+	struct words	 hide, ro, env;
+	bool		 no_network, keep, raw, json, yes, discard;
+	int		 argc;		/* the words that are no options */
+	char		**argv;
+	int		 before;	/* how many of them came before "--" */
+};
+
+enum option_kind { OPTION_FLAG, OPTION_VALUE, OPTION_LIST };
+
+struct option {
+	const char	*word;		/* "--repo", "-o" */
+	enum option_kind kind;
+	const char	*meta;		/* "DIR"; NULL for a flag */
+	size_t		 off;		/* in struct options */
+};
+
+struct command {
+	const char	*word;
+	int		(*run)(struct options *);
+	const struct option *options;
+	size_t		 noptions;
+	const char	*args;		/* "[SESSION]" */
+	int		 min, max;	/* of words; max -1: no limit */
+	bool		 rest;		/* options end at the first word */
+	int		 failure;	/* exit status of its refusals */
+	const char	*help;
+};
+
+/* Fills opts; a word that is not in the table ends sbxctl with EXIT_USAGE. */
+void	options_parse(const struct command *, int, char **, struct options *);
+/* "run [--repo DIR] ... [--] CMD...", malloc'ed. */
+char	*options_usage(const struct command *);
+
+/*
+ * say.c: one line to stderr, escaped. fail() puts the terminal back first.
+ */
+extern int	fail_status;
+
+void	say(const char *, ...) __attribute__((format(printf, 1, 2)));
+void	fail(const char *, ...) __attribute__((format(printf, 1, 2), noreturn));
+void	fail_usage(const char *, ...)
+	    __attribute__((format(printf, 1, 2), noreturn));
+void	*need(void *);		/* fail() where it is NULL: out of memory */
+char	*copy(const char *);	/* strdup that cannot fail */
+char	*visible(const char *);	/* escaped, malloc'ed */
+/* After the last output: 0, or fails where stdout took not all of it. */
+int	 done(int status);
+
+/*
+ * connect.c, suite.c: the control socket, and the suite behind it.
+ */
+#define CONN_HELLO_MS	10000		/* to its HELLO */
+#define CONN_SHORT_MS	30000		/* to an answer out of sbxd's memory */
+#define CONN_START_MS	60000		/* of a session */
+#define CONN_REVIEW_MS	600000		/* between two items of a review */
+
+struct conn {
+	struct imsgbuf	 ib;
+	char		*path;		/* of the socket, for messages */
+	uint32_t	 id;		/* of the last request */
+	bool		 any;		/* take answers of any id: attached */
+	char		 build[65];
+	uint64_t	 minor;
+};
+
+/* Connects; starts the embedded suite where none runs. Never NULL. */
+struct conn	*conn_open(void);
+/* Connects to a running suite; NULL: there is none. */
+struct conn	*conn_find(void);
+/* Another connection to the same suite, whose HELLO has been sent only:
+ * conn_finish waits for the answer. NULL: cannot connect. */
+struct conn	*conn_again(const struct conn *);
+void		 conn_finish(struct conn *);
+void		 conn_close(struct conn *);
+void		 conn_send(struct conn *, uint32_t type, const void *body);
+/* The next answer to the last request, ERROR included; fails on anything
+ * that is no answer, after ms milliseconds too (-1: never). */
+void		 conn_recv(struct conn *, struct msg *, int ms);
+/* The same, and fails with the suite's own words on ERROR, or where it is
+ * another message than this one. */
+void		 conn_expect(struct conn *, uint32_t type, struct msg *, int ms);
+/* The suite's ERROR as one line, malloc'ed. */
+char		*conn_error(const struct msg *);
+/* Fails with it. */
+void		 conn_refused(const struct msg *) __attribute__((noreturn));
+/* Sends and waits for OK. */
+void		 conn_do(struct conn *, uint32_t type, const void *body, int ms);
+
+/* Where a suite of this state listens, most likely first. */
+size_t		 suite_sockets(char *sockets[2]);
+/* Starts an embedded suite; NULL, or why not (malloc'ed). */
+char		*suite_start(void);
+/* The sbxd that suite_start would run, malloc'ed; NULL: there is none. */
+char		*suite_program(void);
+
+/*
+ * who.c: whom a session runs as. project.c: on what.
+ */
+struct who {
+	bool		 as;		/* not the caller: --as */
+	uid_t		 uid;
+	gid_t		 gid;
+	char		*user, *home, *shell;
+	uint64_t	*groups;
+	size_t		 ngroups;
+};
+
+void	who_find(const char *as, struct who *);
+/* "bob", or "uid 1002" where the uid has no name; malloc'ed. */
+char	*who_name(uid_t);
+
+/* Canonical path of the project, malloc'ed; fails on what cannot be one. */
+char	*project_find(const char *repo, const struct who *);
+/* The current folder, canonical. */
+char	*project_cwd(void);
+/* --hide and --ro: "~" expanded, absolute, clean; the path need not exist. */
+void	 project_paths(const char *option, const struct words *,
+	    const struct who *, const char *cwd, struct strv *);
+
+/*
+ * session.c: the session that a word, or the current folder, means.
+ */
+struct sessions {
+	size_t		 n;
+	struct msg	*msgs;		/* body: struct m_SESSION */
+};
+
+void	sessions_get(struct conn *, struct sessions *);
+void	sessions_free(struct sessions *);
+/* Its id, malloc'ed; word NULL: by the current folder. Fails else. */
+char	*session_find(struct conn *, const char *word);
+/* Like it, but NULL where the word is no session's. */
+char	*session_try(struct conn *, const char *word);
+char	*session_project(struct conn *, const char *sid);
+
+/*
+ * review.c: what a session changed.
+ */
+struct review {
+	char		*session;
+	bool		 have;		/* a LANDING came */
+	struct m_LANDING sum;
+	char		*target;
+	uint8_t		 digest[LIMIT_DIGEST];
+	struct m_CHANGE	*files;
+	size_t		 nfiles;
+	struct m_SKIPPED *skipped;
+	size_t		 nskipped;
+	struct m_IGNORED *ignored;
+	size_t		 nignored;
+	uint8_t		*patch;		/* of PATCH */
+	size_t		 patchlen;
+	uint64_t	 landed;	/* of LANDED */
+	char		*error;		/* the suite's refusal, one line */
+	char		 code[65];
+};
+
+/* Sends and collects until the answer's last message. A refusal is kept in
+ * r->error where it comes with items of the review, or else fails. */
+void	review_get(struct conn *, const char *sid, uint32_t type,
+	    const void *body, struct review *);
+void	review_free(struct review *);
+/* Something of the session's is not in the real tree. */
+bool	review_any(const struct review *);
+
+/*
+ * landing.c
+ */
+/* APPLY with this digest (NULL: what is computed then). Prints the result or
+ * what has drifted; returns the exit status. */
+int	landing_apply(struct conn *, const char *sid, const uint8_t *digest,
+	    const struct out *);
+
+/*
+ * terminal.c: the owner's terminal.
+ */
+struct filter;
+
+bool	terminal_size(int fd, uint64_t *rows, uint64_t *cols);
+/* Raw, and remembered how it was; -1 errno. The filter knows what is to be
+ * put back on out. */
+int	terminal_raw(int in, int out, struct filter *);
+void	terminal_again(void);		/* raw anew, after a stop */
+/* Puts back modes and settings; any number of times, also from fail(). */
+void	terminal_restore(void);
+/* The same, and swallows the answers that are still on their way, to queries
+ * that the session sent and did not wait for. */
+void	terminal_leave(void);
+
+/*
+ * sink.c: output that never blocks us, nor changes what others have open.
+ */
+struct sink {
+	int	 fd;
+	bool	 own;		/* fd is ours, and non-blocking */
+	bool	 gone;		/* nobody reads any more */
+	uint8_t	*buf;
+	size_t	 off, len, room;
+};
+
+#define SINK_FULL	(256U << 10)	/* read no more for it */
+
+void	sink_open(struct sink *, int fd);
+/* Writes what is left, waiting for it, and closes what is ours. */
+void	sink_close(struct sink *);
+/* Room for n bytes at the end; sink_added makes them count. */
+uint8_t	*sink_room(struct sink *, size_t n);
+void	sink_added(struct sink *, size_t n);
+/* As much as it takes now. */
+void	sink_write(struct sink *);
+size_t	sink_left(const struct sink *);
+
+/*
+ * relay.c: an attached session, until its command has ended.
+ */
+struct relay_end {
+	uint64_t	 status;	/* of the command */
+	bool		 hangup;	/* terminal gone, or a signal to us */
+	bool		 midline;	/* output did not end with a newline */
+};
+
+void	relay_run(struct conn *, bool tty, bool raw, struct relay_end *);
+
+/*
+ * choice.c: after the command.
+ */
+struct after {
+	const char	*session;
+	bool		 keep, ask;
+};
+
+/* A connection on which WAIT has been sent. */
+void	choice_after(struct conn *, const struct after *);
+/* Gives up a session that did not come to run; never fails. */
+void	choice_forget(const struct conn *, const char *sid);
+/* The first letter of the word that is answered (the letter alone will do),
+ * or 0: no answer, end of file, a signal. */
+char	choice_ask(const char *question, const char *const *words);
+
+/*
+ * Output forms: text for people, JSON for programs.
+ */
+struct check {
+	char	*level, *what, *text;	/* level: ok warn fail */
+};
+
+struct checks {
+	size_t		 n;
+	struct check	*v;
+};
+
+struct out {
+	void	(*sessions)(const struct sessions *);
+	void	(*session)(const struct m_SESSION *);
+	void	(*changes)(const struct review *);
+	void	(*diff)(const struct review *);
+	void	(*patch)(const struct review *, const char *file);
+	void	(*landed)(const struct review *);
+	void	(*refused)(const struct review *);	/* with its list */
+	void	(*discarded)(const char *sid, uint64_t entries);
+	void	(*removed)(const char *sid);
+	void	(*checks)(const struct checks *, bool good);
+	void	(*version)(const struct conn *);	/* NULL: none runs */
+};
+
+extern const struct out	out_text, out_json;
+const struct out	*out_form(const struct options *);
+/* Counts for one line: "3 files changed, 10 insertions(+), 5 deletions(-)". */
+char	*review_counts(const struct review *);
+
+/* Commands, a row of the table each. */
+int	run_main(struct options *);
+int	ls_main(struct options *);
+int	show_main(struct options *);
+int	rm_main(struct options *);
+int	changes_main(struct options *);
+int	diff_main(struct options *);
+int	patch_main(struct options *);
+int	apply_main(struct options *);
+int	discard_main(struct options *);
+int	doctor_main(struct options *);
+int	version_main(struct options *);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * ls, show, rm; and which session a word, or the current folder, means.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/path.h"
+#include "sbxctl.h"
+
+void
+sessions_get(struct conn *c, struct sessions *all)
+{
+	struct msg	msg;
+
+	memset(all, 0, sizeof(*all));
+	conn_send(c, MSG_LIST, NULL);
+	for (;;) {
+		conn_recv(c, &msg, CONN_SHORT_MS);
+		if (msg.type == MSG_END)
+			break;
+		if (msg.type == MSG_ERROR)
+			conn_refused(&msg);
+		if (msg.type != MSG_SESSION)
+			fail("%s: broken answer: %s in a list of sessions",
+			    c->path, proto_name(msg.type));
+		all->msgs = need(reallocarray(all->msgs, all->n + 1,
+		    sizeof(*all->msgs)));
+		all->msgs[all->n++] = msg;
+	}
+	msg_free(&msg);
+}
+
+void
+sessions_free(struct sessions *all)
+{
+	size_t	i;
+
+	for (i = 0; i < all->n; i++)
+		msg_free(&all->msgs[i]);
+	free(all->msgs);
+	memset(all, 0, sizeof(*all));
+}
+
+static const struct m_SESSION *
+sessions_at(const struct sessions *all, size_t i)
+{
+	return (all->msgs[i].body);
+}
+
+/* By the beginning of its id, else by its whole name. */
+static bool
+session_matches(const struct m_SESSION *s, const char *word, bool name)
+{
+	if (name)
+		return (s->name != NULL && strcmp(s->name, word) == 0);
+	return (strncmp(s->session, word, strlen(word)) == 0);
+}
+
+static bool
+session_here(const struct m_SESSION *s, const char *cwd, bool unused)
+{
+	(void)unused;
+	return (path_within(s->project, cwd));
+}
+
+typedef bool	match_fn(const struct m_SESSION *, const char *, bool);
+
+/* How many match; their ids in list[size], the last one's in *sid. */
+static size_t
+session_count(const struct sessions *all, match_fn *match, const char *what,
+    bool name, const char **sid, char *list, size_t size)
+{
+	size_t	i, n = 0;
+
+	list[0] = '\0';
+	for (i = 0; i < all->n; i++) {
+		if (!match(sessions_at(all, i), what, name))
+			continue;
+		*sid = sessions_at(all, i)->session;
+		strlcat(list, n == 0 ? "" : ", ", size);
+		strlcat(list, *sid, size);
+		n++;
+	}
+	return (n);
+}
+
+static char *
+session_of_folder(const struct sessions *all)
+{
+	char		 list[512], *cwd = project_cwd(), *found = NULL;
+	const char	*sid;
+	size_t		 n;
+
+	n = session_count(all, session_here, cwd, false, &sid, list,
+	    sizeof(list));
+	if (n == 1)
+		found = copy(sid);
+	else if (n == 0)
+		fail("%s: no session has this folder as its project: name "
+		    "one, \"sbxctl ls\" lists them", cwd);
+	else
+		fail("%s: the project of %zu sessions: name one: %s", cwd, n,
+		    list);
+	free(cwd);
+	return (found);
+}
+
+/* NULL where there is none; fails where there are several. */
+static char *
+session_of_word(const struct sessions *all, const char *word)
+{
+	char		 list[512];
+	const char	*sid;
+	size_t		 n;
+
+	if (*word == '\0')
+		return (NULL);
+	n = session_count(all, session_matches, word, false, &sid, list,
+	    sizeof(list));
+	if (n == 0)
+		n = session_count(all, session_matches, word, true, &sid,
+		    list, sizeof(list));
+	if (n > 1)
+		fail("%s: stands for %zu sessions: name one: %s", word, n,
+		    list);
+	return (n == 1 ? copy(sid) : NULL);
+}
+
+char *
+session_try(struct conn *c, const char *word)
+{
+	struct sessions	 all;
+	char		*sid;
+
+	sessions_get(c, &all);
+	sid = session_of_word(&all, word);
+	sessions_free(&all);
+	return (sid);
+}
+
+char *
+session_find(struct conn *c, const char *word)
+{
+	struct sessions	 all;
+	char		*sid;
+
+	sessions_get(c, &all);
+	sid = word == NULL ? session_of_folder(&all) :
+	    session_of_word(&all, word);
+	sessions_free(&all);
+	if (sid == NULL)
+		fail("%s: no session's id begins so, and none has that name: "
+		    "\"sbxctl ls\" lists them", word);
+	return (sid);
+}
+
+static void
+session_show(struct conn *c, const char *sid, struct msg *msg)
+{
+	struct m_SID	body = { .session = sid };
+
+	conn_send(c, MSG_SHOW, &body);
+	conn_expect(c, MSG_SESSION, msg, CONN_SHORT_MS);
+}
+
+char *
+session_project(struct conn *c, const char *sid)
+{
+	struct msg	 msg;
+	char		*project;
+
+	session_show(c, sid, &msg);
+	project = copy(((const struct m_SESSION *)msg.body)->project);
+	msg_free(&msg);
+	return (project);
+}
+
+int
+ls_main(struct options *opts)
+{
+	struct conn	*c = conn_open();
+	struct sessions	 all;
+
+	sessions_get(c, &all);
+	out_form(opts)->sessions(&all);
+	sessions_free(&all);
+	conn_close(c);
+	return (done(0));
+}
+
+int
+show_main(struct options *opts)
+{
+	struct conn	*c = conn_open();
+	char		*sid = session_find(c, opts->argv[0]);
+	struct msg	 msg;
+
+	session_show(c, sid, &msg);
+	out_form(opts)->session(msg.body);
+	msg_free(&msg);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}
+
+int
+rm_main(struct options *opts)
+{
+	struct conn	*c = conn_open();
+	char		*sid = session_find(c, opts->argv[0]);
+	struct m_REMOVE	 body = { .session = sid, .discard = opts->discard };
+
+	conn_do(c, MSG_REMOVE, &body, CONN_REVIEW_MS);
+	out_form(opts)->removed(sid);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}

@@ -1,0 +1,178 @@
+/*
+ * Where the suite is: its sockets, its programs, and how an embedded one is
+ * started. It belongs to its state folder, not to us: it outlives us while a
+ * session or another client needs it.
+ */
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sbxctl.h"
+
+#define SUITE_SOCKET	"/run/sbx/sbxd.sock"
+#define SUITE_STATE	"/var/lib/sbx"
+#define SUITE_READY_MS	20000
+#define SUITE_READY_FD	3
+
+/* SBX_STATE, or NULL. */
+static const char *
+suite_state(void)
+{
+	const char	*state = getenv("SBX_STATE");
+
+	if (state == NULL || *state == '\0')
+		return (NULL);
+	if (*state != '/')
+		fail("SBX_STATE=%s: not an absolute path: give one", state);
+	if (strlen(state) + sizeof("/sbxd.sock") > LIMIT_PATH)
+		fail("SBX_STATE=%.40s...: longer than %d bytes: give a "
+		    "shorter path", state, LIMIT_PATH);
+	return (state);
+}
+
+size_t
+suite_sockets(char *sockets[2])
+{
+	const char	*state = suite_state();
+	size_t		 n = 0;
+
+	if (state == NULL) {
+		sockets[n++] = copy(SUITE_SOCKET);
+		state = SUITE_STATE;
+	}
+	if (asprintf(&sockets[n++], "%s/sbxd.sock", state) == -1)
+		fail("out of memory");
+	return (n);
+}
+
+/* In a build tree sbxd stands beside us; else where it was installed. */
+char *
+suite_program(void)
+{
+	char	 self[PATH_MAX], *path;
+	ssize_t	 n;
+
+	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n > 0) {
+		self[n] = '\0';
+		if (asprintf(&path, "%s/../sbin/sbxd", dirname(self)) == -1)
+			fail("out of memory");
+		if (access(path, X_OK) == 0)
+			return (path);
+		free(path);
+	}
+	path = copy(SBX_SBINDIR "/sbxd");
+	if (access(path, X_OK) == 0)
+		return (path);
+	free(path);
+	return (NULL);
+}
+
+/* In the child: nothing of ours stays open, the terminal is not its own. */
+static void __attribute__((noreturn))
+suite_exec(const char *program, int ready)
+{
+	char		 path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char		 word0[] = "sbxd", word1[] = "-e";
+	char		*argv[] = { word0, word1, NULL };
+	char		*envp[] = { path, NULL, NULL };
+	const char	*state = suite_state();
+	sigset_t	 none;
+	int		 null;
+
+	/* Its log is a file of its state's, which it opens itself. */
+	null = open("/dev/null", O_RDWR);
+	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
+	    dup2(null, STDOUT_FILENO) == -1 ||
+	    dup2(null, STDERR_FILENO) == -1 ||
+	    (ready != SUITE_READY_FD && dup2(ready, SUITE_READY_FD) == -1) ||
+	    fcntl(SUITE_READY_FD, F_SETFD, 0) == -1 ||
+	    syscall(SYS_close_range, SUITE_READY_FD + 1, ~0U, 0) == -1)
+		_exit(126);
+	if (state != NULL &&
+	    asprintf(&envp[1], "SBX_STATE=%s", state) == -1)
+		_exit(126);
+	sigemptyset(&none);
+	if (setsid() == -1 || chdir("/") == -1 ||
+	    signal(SIGPIPE, SIG_DFL) == SIG_ERR ||
+	    sigprocmask(SIG_SETMASK, &none, NULL) == -1)
+		_exit(126);
+	umask(022);
+	execve(program, argv, envp);
+	dprintf(SUITE_READY_FD, "%s: %s\n", program, strerror(errno));
+	_exit(126);
+}
+
+/* Reads the one byte that says ready, or the line that says why not. */
+static char *
+suite_ready(int fd, const char *program)
+{
+	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
+	char		 line[1024], *why;
+	size_t		 len = 0;
+	ssize_t		 n;
+
+	for (;;) {
+		if (poll(&pfd, 1, SUITE_READY_MS) == 0) {
+			if (asprintf(&why, "%s -e is not ready after %d "
+			    "seconds: run it by hand with -d to see why",
+			    program, SUITE_READY_MS / 1000) == -1)
+				fail("out of memory");
+			return (why);
+		}
+		n = read(fd, line + len, sizeof(line) - 1 - len);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n > 0)
+			len += (size_t)n;
+		if (len == 1)
+			return (NULL);
+		if (n <= 0 || len == sizeof(line) - 1 ||
+		    line[len - 1] == '\n')
+			break;
+	}
+	line[len] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (asprintf(&why, "%s%s", len > 0 ? line : program, len > 0 ? "" :
+	    " -e ended at once: run it by hand with -d to see why") == -1)
+		fail("out of memory");
+	return (why);
+}
+
+char *
+suite_start(void)
+{
+	char	*program, *why;
+	int	 ready[2];
+	pid_t	 pid;
+
+	if (geteuid() != 0)
+		return (copy("no suite is running and only root can start "
+		    "one: start sbxd as root"));
+	if ((program = suite_program()) == NULL)
+		return (copy("no suite is running and there is no sbxd at "
+		    SBX_SBINDIR " or beside sbxctl: install the suite whole"));
+	if (pipe2(ready, O_CLOEXEC) == -1)
+		fail("pipe: %s", strerror(errno));
+	if ((pid = fork()) == -1)
+		fail("fork: %s", strerror(errno));
+	if (pid == 0)
+		suite_exec(program, ready[1]);
+	close(ready[1]);
+	why = suite_ready(ready[0], program);
+	close(ready[0]);
+	if (why != NULL)
+		waitpid(pid, NULL, WNOHANG);
+	free(program);
+	return (why);
+}
