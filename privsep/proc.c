@@ -36,7 +36,12 @@ proc_begin(const char *name, int first_free)
 			    "started by sbxd, not by hand", fd);
 	if (syscall(SYS_close_range, (unsigned int)first_free, ~0U, 0) == -1)
 		fatal("close_range");
-	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+	/* A terminal's ^C and a service manager's TERM are for the broker: it
+	 * ends the sessions in order, and the helpers by the end of fd 3. */
+	if (signal(SIGPIPE, SIG_IGN) == SIG_ERR ||
+	    signal(SIGINT, SIG_IGN) == SIG_ERR ||
+	    signal(SIGHUP, SIG_IGN) == SIG_ERR ||
+	    signal(SIGTERM, SIG_IGN) == SIG_ERR)
 		fatal("signal");
 	umask(077);
 }

@@ -124,10 +124,6 @@ spawn_signals(void)
 	ev = evsignal_new(spawn.base, SIGCHLD, spawn_on_sigchld, NULL);
 	if (ev == NULL || event_add(ev, NULL) == -1)
 		fatalx("cannot watch SIGCHLD");
-	/* A terminal's ^C is for the broker, which ends us in order. */
-	if (signal(SIGINT, SIG_IGN) == SIG_ERR ||
-	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
-		fatal("signal");
 }
 
 int
