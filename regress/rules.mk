@@ -49,6 +49,8 @@ $(TEST_SH:%=$(BUILD)/%): $(BUILD)/%: %.sh regress/lib/test.sh
 	@mkdir -p $(@D)
 	$(Q){ printf '#!%s\n' "$$(command -v atf-sh)"; \
 	    printf 'SBX_TEST_ISOLATE=%s\n' '$(abspath $(ISOLATE))'; \
+	    grep -q '^# needs: network' $< && \
+		echo 'export SBX_TEST_NETWORK=yes'; \
 	    cat regress/lib/test.sh $<; } >$@.new && chmod 755 $@.new && \
 	    mv -f $@.new $@
 

@@ -188,6 +188,13 @@ lo_up(void)
 	close(s);
 }
 
+/* A case that installs packages says so and stays on the machine's network. */
+static bool
+network_kept(void)
+{
+	return getenv("SBX_TEST_NETWORK") != NULL;
+}
+
 /* In the new namespaces, as their pid 1. */
 static void
 namespaces_fill(const struct isolation *iso)
@@ -207,7 +214,8 @@ namespaces_fill(const struct isolation *iso)
 	    fs.f_type == OVERLAYFS_SUPER_MAGIC &&
 	    mount("scratch", iso->scratch, "tmpfs", 0, "mode=755") == -1)
 		err(1, "mount %s", iso->scratch);
-	lo_up();
+	if (!network_kept())
+		lo_up();
 }
 
 /* Reaps until the program has ended; its status, as wait gives it. */
@@ -261,7 +269,8 @@ inner_start(const struct isolation *iso, char *argv[])
 	pid_t pid;
 	int status;
 
-	if (unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID) == -1)
+	if (unshare(CLONE_NEWNS | CLONE_NEWPID) == -1 ||
+	    (!network_kept() && unshare(CLONE_NEWNET) == -1))
 		err(1, "unshare");
 	if ((pid = fork()) != 0)
 		return pid;
