@@ -28,7 +28,7 @@ init_send_error(struct init *in, const char *code, const char *fmt, va_list ap)
 	size_t		 len;
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	if ((seen = escape_text(text, strlen(text), NULL)) == NULL)
+	if ((seen = escape_text(text, strlen(text), "")) == NULL)
 		_exit(1);
 	if ((len = strlen(seen)) > LIMIT_MESSAGE) {
 		len = LIMIT_MESSAGE;
