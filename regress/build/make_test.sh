@@ -1,0 +1,115 @@
+# The build: what it says when it cannot go on, and what it makes.
+
+
+atf_test_case not_linux
+not_linux_head()
+{
+	atf_set descr "anything but Linux: one line and stop"
+}
+not_linux_body()
+{
+	mkdir bin
+	printf '#!/bin/sh\necho FreeBSD\n' >bin/uname
+	chmod 755 bin/uname
+	atf_check -s exit:2 -o empty -e save:err env PATH="$PWD/bin:$PATH" \
+	    make -s -C "$SBX_SRC" BUILD="$PWD/b"
+	atf_check -o match:'builds on Linux only, this is FreeBSD' cat err
+	atf_check_equal 1 "$(wc -l <err | tr -d ' ')"
+}
+
+atf_test_case missing_library
+missing_library_head()
+{
+	atf_set descr "a missing library: one line that names the package"
+}
+missing_library_body()
+{
+	atf_check -s exit:2 -o ignore -e save:err \
+	    env PKG_CONFIG_LIBDIR="$PWD" make -s -C "$SBX_SRC" BUILD="$PWD/b"
+	atf_check -o match:'not installed: .*msgpack.*type: apt-get install .*libmsgpack-dev' \
+	    cat err
+	atf_check_equal 1 "$(wc -l <err | tr -d ' ')"
+	atf_check -s exit:2 -o ignore \
+	    -e match:'not installed: pkg-config; type: apt-get install pkg-config' \
+	    env PKG_CONFIG=no-pkg-config make -s -C "$SBX_SRC" BUILD="$PWD/b"
+}
+
+atf_test_case setup
+setup_head()
+{
+	atf_set descr "tools/setup: not root and no sudo: the line to type"
+	atf_set require.user root
+}
+setup_body()
+{
+	sbx_user u
+	cp -r "$SBX_SRC/tools" "$SBX_SCRATCH/tools"
+	chmod -R a+rX "$SBX_SCRATCH/tools"
+	atf_check "$SBX_SRC/tools/setup" check
+	printf 'check\tno-such-package-of-sbx\n' >>"$SBX_SCRATCH/tools/packages"
+	atf_check -s exit:1 -o empty \
+	    -e inline:"not installed: no-such-package-of-sbx; type: sudo apt-get install no-such-package-of-sbx\n" \
+	    sbx-as "$u" "$SBX_SCRATCH/tools/setup" check
+	atf_check -s exit:2 -o empty -e match:"not 'nonsense'" \
+	    "$SBX_SRC/tools/setup" nonsense
+}
+
+# What the linker made of one program.
+elf()
+{
+	readelf -Wl "$1" >headers && readelf -Wd "$1" >dynamic ||
+	    atf_fail "readelf $1"
+}
+
+atf_test_case hardened
+hardened_head()
+{
+	atf_set descr "every program: PIE, full RELRO, no executable stack"
+}
+hardened_body()
+{
+	n=0
+	for p in "$SBX_BUILDDIR/bin/sbxctl" "$SBX_BUILDDIR/sbin/sbxd" \
+	    "$SBX_BUILDDIR"/libexec/sbx/*; do
+		elf "$p"
+		atf_check -o match:'Elf file type is DYN' cat headers
+		atf_check -o match:'GNU_RELRO' cat headers
+		atf_check -o match:'GNU_STACK.* RW ' cat headers
+		atf_check -o match:'NOW' cat dynamic
+		n=$((n + 1))
+	done
+	atf_check_equal 10 "$n"
+}
+
+atf_test_case static
+static_head()
+{
+	atf_set descr "what a start executes is static; helpers are unreadable"
+}
+static_body()
+{
+	for p in spawn netd mountd landd land worker init conf; do
+		elf "$SBX_BUILDDIR/libexec/sbx/$p"
+		mode=$(stat -c %a "$SBX_BUILDDIR/libexec/sbx/$p")
+		if grep -q 'lib[au].*san' dynamic; then
+			atf_check_equal 755 "$mode"
+			continue
+		fi
+		atf_check_equal 711 "$mode"
+		case $p in
+		spawn | mountd | landd | worker | init)
+			atf_check -s exit:1 grep INTERP headers
+			;;
+		*) atf_check -o ignore grep INTERP headers ;;
+		esac
+	done
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case not_linux
+	atf_add_test_case missing_library
+	atf_add_test_case setup
+	atf_add_test_case hardened
+	atf_add_test_case static
+}
