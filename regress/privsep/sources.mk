@@ -1,0 +1,1 @@
+regress/privsep/spawn_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
