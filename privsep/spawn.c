@@ -21,9 +21,25 @@
 
 struct spawn	spawn = { .client = -1 };
 
+/* Every session of ours ends with us, and its control group. */
+static void
+lives_end(void)
+{
+	struct live	*l;
+
+	TAILQ_FOREACH(l, &spawn.lives, entry)
+		cgroup_kill(l);
+	TAILQ_FOREACH(l, &spawn.lives, entry) {
+		if (l->init != 0)
+			waitpid(l->init, NULL, 0);
+		cgroup_remove_now(l);
+	}
+}
+
 static void
 spawn_gone(struct peer *p, const char *why)
 {
+	lives_end();
 	if (why != NULL)
 		fatalx("%s: %s", role_name(p->ib.other), why);
 	exit(0);

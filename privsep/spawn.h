@@ -64,6 +64,8 @@ void		 cgroup_kill(struct live *);
 /* Removes the folder, now or soon, then calls live_ended. */
 void		 cgroup_remove(struct live *);
 void		 live_ended(struct live *);
+/* At our own end: waits a little, says nothing to anybody. */
+void		 cgroup_remove_now(struct live *);
 
 /* spawn_land.c */
 void		 spawn_on_child(struct peer *, struct msg *);

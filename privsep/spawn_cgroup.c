@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../common/log.h"
@@ -107,6 +108,24 @@ cgroup_remove(struct live *l)
 		live_ended(l);
 	else
 		cgroup_on_remove(-1, 0, l);
+}
+
+void
+cgroup_remove_now(struct live *l)
+{
+	const struct timespec	ms = { 0, 1000000 };
+	char			name[LIMIT_SID + 2];
+	int			i;
+
+	if (l->cgroup == -1)
+		return;
+	cgroup_name(l->id, name, sizeof(name));
+	for (i = 0; i < REMOVE_TRIES; i++) {
+		if (unlinkat(spawn.cgroup, name, AT_REMOVEDIR) == 0 ||
+		    errno != EBUSY)
+			return;
+		nanosleep(&ms, NULL);
+	}
 }
 
 static bool

@@ -98,6 +98,9 @@ down(struct test_helper *h)
 	int	i;
 
 	(void)h;
+	if (channel != -1)
+		close(channel);
+	channel = -1;
 	snprintf(path, sizeof(path), "%s/spawn", cgroup);
 	for (i = 0; i < 200 && (rmdir(path) == -1 || rmdir(cgroup) == -1) &&
 	    errno != ENOENT; i++)
@@ -576,9 +579,6 @@ ATF_TC_BODY(broker_dies, tc)
 		close(broker);
 		test_helper_end(&h);
 		down(&h);
-		if (channel != -1)
-			close(channel);
-		channel = -1;
 	}
 	test_clean_check();
 }
