@@ -122,15 +122,18 @@ link_ack(int fd, uint32_t seq)
 	return (n == MNL_CB_STOP ? 0 : -1);
 }
 
+/*
+ * No address goes with it, as libmnl's own call would give one: the kernel
+ * asks for its opener's rights, too, only on a socket used without one. One
+ * that init has connected to somewhere else brings no ack.
+ */
 int
 link_up(int fd, const char *name, char *why, size_t size)
 {
 	_Alignas(struct nlmsghdr) char buf[LINK_BUF];
-	struct sockaddr_nl	kernel = { .nl_family = AF_NETLINK };
 	struct nlmsghdr		*nlh = link_request(buf, name);
 
-	if (sendto(fd, nlh, nlh->nlmsg_len, MSG_DONTWAIT,
-	    (const struct sockaddr *)&kernel, sizeof(kernel)) == -1 ||
+	if (send(fd, nlh, nlh->nlmsg_len, MSG_DONTWAIT) == -1 ||
 	    link_ack(fd, nlh->nlmsg_seq) == -1) {
 		snprintf(why, size, "link %s cannot be brought up: %s", name,
 		    strerror(errno));
