@@ -125,6 +125,28 @@ journal_is_there(const struct session *s)
 	    st.st_size > 0);
 }
 
+/* The failed landing's job makes way for one that recovers it; if nothing of
+ * it arrived, the client hears the first failure. */
+static void
+job_recover(struct job *failed, const char *code, const char *why)
+{
+	struct session	*s = failed->session;
+	struct client	*c = failed->client;
+	uint32_t	 reqid = failed->reqid;
+	struct job	 text;
+	struct job	*j;
+
+	strlcpy(text.actor, failed->actor, sizeof(text.actor));
+	strlcpy(text.code, code, sizeof(text.code));
+	strlcpy(text.error, why, sizeof(text.error));
+	job_finish(failed);
+	j = job_new(s, J_RECOVER, c, reqid);
+	strlcpy(j->actor, text.actor, sizeof(j->actor));
+	strlcpy(j->code, text.code, sizeof(j->code));
+	strlcpy(j->error, text.error, sizeof(j->error));
+	job_start(j);
+}
+
 /*
  * A landing whose child was lost after the commit point is rolled forward or
  * back at once; the client hears what came of it.
@@ -133,17 +155,10 @@ void
 job_fail(struct job *j, const char *code, const char *why)
 {
 	struct session	*s = j->session;
-	struct client	*c = j->client;
-	uint32_t	 reqid = j->reqid;
-	char		 actor[LIMIT_NAME + 1];
 
 	if (j->what == J_APPLY && journal_is_there(s)) {
 		log_warnx("session %s: %s; recovering", s->rec.r.session, why);
-		strlcpy(actor, j->actor, sizeof(actor));
-		job_finish(j);
-		j = job_new(s, J_RECOVER, c, reqid);
-		strlcpy(j->actor, actor, sizeof(j->actor));
-		job_start(j);
+		job_recover(j, code, why);
 		return;
 	}
 	if (job_writes(j)) {
@@ -387,6 +402,10 @@ job_on_cleaned(struct session *s)
 
 	if (j == NULL || !job_writes(j))
 		return;
+	if (j->landed == 0 && j->code[0] != '\0') {
+		job_fail(j, j->code, j->error);
+		return;
+	}
 	digest_hex(j->computed, hex);
 	audit(job_words[j->what], s, j->client != NULL ? j->client->uid : 0,
 	    "actor=%s digest=%s files=%llu result=ok", j->actor,
