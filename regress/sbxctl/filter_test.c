@@ -1,0 +1,391 @@
+/*
+ * What goes through to the owner's terminal, and what puts it back. Every
+ * case is fed whole, byte by byte, and split in two at each place: it never
+ * matters how a stream comes in.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atf-c.h>
+
+#include "sbxctl/filter.h"
+
+#define ROOM	(1 << 16)
+
+static void
+fail_bytes(const char *what, const char *in, size_t inlen, const uint8_t *got,
+    size_t gotlen, const char *want)
+{
+	size_t	i;
+
+	fprintf(stderr, "%s\nin:   ", what);
+	for (i = 0; i < inlen; i++)
+		fprintf(stderr, "%02x ", (unsigned char)in[i]);
+	fprintf(stderr, "\ngot:  ");
+	for (i = 0; i < gotlen; i++)
+		fprintf(stderr, "%02x ", got[i]);
+	fprintf(stderr, "\nwant: ");
+	for (i = 0; want[i] != '\0'; i++)
+		fprintf(stderr, "%02x ", (unsigned char)want[i]);
+	fprintf(stderr, "\n");
+	atf_tc_fail("%s", what);
+}
+
+static void
+feed_split(const char *what, const char *in, size_t len, const char *want,
+    bool utf8, size_t at)
+{
+	static uint8_t	out[ROOM];
+	struct filter	f;
+	size_t		n;
+
+	filter_init(&f, utf8, false);
+	n = filter_out(&f, (const uint8_t *)in, at, out);
+	n += filter_out(&f, (const uint8_t *)in + at, len - at, out + n);
+	if (n != strlen(want) || memcmp(out, want, n) != 0)
+		fail_bytes(what, in, len, out, n, want);
+}
+
+static void
+feed(const char *what, const char *in, size_t len, const char *want, bool utf8)
+{
+	static uint8_t	out[ROOM];
+	struct filter	f;
+	size_t		i, n = 0;
+
+	for (i = 0; i <= len; i++)
+		feed_split(what, in, len, want, utf8, i);
+	filter_init(&f, utf8, false);
+	for (i = 0; i < len; i++)
+		n += filter_out(&f, (const uint8_t *)in + i, 1, out + n);
+	if (n != strlen(want) || memcmp(out, want, n) != 0)
+		fail_bytes(what, in, len, out, n, want);
+}
+
+struct row {
+	const char	*what, *in, *want;
+};
+
+static void
+rows(const struct row *r, size_t n, bool utf8)
+{
+	for (; n > 0; n--, r++)
+		feed(r->what, r->in, strlen(r->in),
+		    r->want != NULL ? r->want : r->in, utf8);
+}
+#define ROWS(r, utf8)	rows(r, sizeof(r) / sizeof((r)[0]), utf8)
+
+/* want NULL: all of it goes through. */
+static const struct row	passes[] = {
+	{ "text", "hello\r\nworld\t\a\b\v\f", NULL },
+	{ "characters", "gr\303\274n \342\202\254 \360\237\230\200", NULL },
+	{ "colours", "\033[1;31mred\033[0m\033[38;5;12mx\033[m", NULL },
+	{ "modes", "\033[?1049h\033[?25l\033[?2004h\033[?1049l", NULL },
+	{ "title", "\033]0;a title\a\033]2;b\033\\", NULL },
+	{ "icon title with an umlaut whose last byte is ST's",
+	  "\033]2;\303\234ber\a", NULL },
+	{ "link", "\033]8;;http://a.example/\033\\x\033]8;;\033\\", NULL },
+	{ "folder", "\033]7;file://h/x\033\\", NULL },
+	{ "colour query", "\033]11;?\033\\\033]10;?\a", NULL },
+	{ "palette reset, without a number's end", "\033]104\a\033]104\033\\",
+	  NULL },
+	{ "marks of the prompt", "\033]133;A\a", NULL },
+	{ "size reports", "\033[14t\033[16t\033[18t", NULL },
+	{ "title stack", "\033[22;0t\033[23;0t", NULL },
+	{ "device", "\033[c\033[>c\033[6n\033[?1$p\033[>q", NULL },
+	{ "DECRQSS", "\033P$qm\033\\", NULL },
+	{ "sixel", "\033Pq#0;2;0;0;0~\033\\", NULL },
+	{ "kitty picture", "\033_Ga=T;QUJD\033\\", NULL },
+	{ "charset", "\033(0lqk\033(B", NULL },
+	{ "keypad", "\033=\033>", NULL },
+	{ "save, restore", "\0337\0338", NULL },
+	{ "tmux by its name only", "\033Ptm;x\033\\", NULL },
+	{ "clipboard's number as a string's text", "\033]0;52;c;eA==\a",
+	  NULL },
+	{ "mode 21, colour 21", "\033[?21h\033[21m\033[21;21H", NULL },
+	{ "an invalid byte", "a\377b\300c", NULL },
+	{ "a character broken off", "\342\202x", NULL },
+	{ "many parameters", "\033[1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17;"
+	  "18;19m", NULL },
+};
+
+ATF_TC_WITHOUT_HEAD(goes_through);
+ATF_TC_BODY(goes_through, tc)
+{
+	ROWS(passes, true);
+}
+
+static const struct row	dropped[] = {
+	{ "clipboard", "a\033]52;c;eHh4\ab", "ab" },
+	{ "clipboard, ST", "a\033]52;c;eHh4\033\\b", "ab" },
+	{ "clipboard query", "a\033]52;c;?\ab", "ab" },
+	{ "clipboard, no selection", "a\033]52\ab\033]52\033\\c", "abc" },
+	{ "clipboard, zeros before", "a\033]0052;c;x\ab", "ab" },
+	{ "clipboard, controls in the number", "a\033]5\n2;c;x\ab", "ab" },
+	{ "clipboard, control after ESC", "a\033\n]52;c;x\ab", "ab" },
+	{ "clipboard, C1", "a\302\23552;c;x\302\234b", "ab" },
+	{ "clipboard, C1 bytes", "a\23552;c;x\234b", "ab" },
+	{ "clipboard, ESC and C1", "a\033]52;c;x\302\234b", "ab" },
+	{ "clipboard, kitty's", "a\0335522\033]5522;x\ab", "a\0335522b" },
+	{ "clipboard, wraps round 32 bits", "a\033]4294967348;c;x\ab", "ab" },
+	{ "clipboard, upper half", "a\033]\302\265\302\262;c;x\ab", "ab" },
+	{ "clipboard, introducer's upper half", "a\033\303\23552;c;x\ab",
+	  "a\303\23552;c;x\ab" },
+	{ "clipboard, cut by another", "a\033]52;c;x\033[mb", "a\033[mb" },
+	{ "clipboard, cut by CAN", "a\033]52;c;x\030b", "a\030b" },
+	{ "clipboard, ESC before is not left over",
+	  "\033\033]52;c;x\a]52;c;x\a", "]52;c;x\a" },
+	{ "clipboard through tmux",
+	  "a\033Ptmux;\033\033]52;c;x\a\033\\b", "ab" },
+	{ "clipboard through tmux, C1",
+	  "a\302\220tmux;\033\033]52;c;x\a\033\\b", "ab" },
+	{ "clipboard through screen",
+	  "a\033P\033]52;c;x\a\033\\b", "a\033\\b" },
+	{ "clipboard inside a title",
+	  "a\033]0;t\033]52;c;x\ab", "a\033]0;t\033\\b" },
+	{ "title report", "a\033[21tb", "ab" },
+	{ "icon report", "a\033[20tb", "ab" },
+	{ "title report, zeros", "a\033[021tb", "ab" },
+	{ "title report, more numbers", "a\033[21;0;0tb", "ab" },
+	{ "title report, very many numbers",
+	  "a\033[21;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0;0tb", "ab" },
+	{ "title report, control inside", "a\033[2\r1tb", "a\rb" },
+	{ "title report, C1", "a\302\23321tb\23321tc", "abc" },
+	{ "title report, wraps round", "a\033[65557tb", "ab" },
+	{ "title report, upper half", "a\033[\302\262\302\261tb", "ab" },
+	{ "title report inside a title",
+	  "a\033]0;t\033[21tb", "a\033]0;t\033\\b" },
+};
+
+ATF_TC_WITHOUT_HEAD(left_out);
+ATF_TC_BODY(left_out, tc)
+{
+	ROWS(dropped, true);
+}
+
+/* Where the terminal's coding is of one byte, 0x9d is OSC after any other. */
+static const struct row	latin[] = {
+	{ "text", "gr\374n \351\366", NULL },
+	{ "clipboard after a letter", "\303\23552;c;x\ab", "\303b" },
+	{ "title report after a letter", "\342\23321tb", "\342b" },
+};
+
+ATF_TC_WITHOUT_HEAD(one_byte_coding);
+ATF_TC_BODY(one_byte_coding, tc)
+{
+	ROWS(latin, false);
+}
+
+/* No sequence is so long that its end is not looked at. */
+ATF_TC_WITHOUT_HEAD(overlong);
+ATF_TC_BODY(overlong, tc)
+{
+	static char	in[8192];
+
+	memset(in, '\n', sizeof(in));
+	memcpy(in, "a\033", 2);
+	strcpy(in + 1000, "]52;c;x\ab");
+	feed_split("ESC, controls, clipboard", in, strlen(in), "ab", true, 0);
+	strcpy(in + 1000, "Px\033\\b");
+	/* What is passed of it must not leave the terminal after an ESC. */
+	feed_split("ESC, controls, DCS", in, strlen(in), "ab", true, 0);
+	memset(in, '0', sizeof(in));
+	memcpy(in, "a\033[", 3);
+	strcpy(in + 1000, "21tb");
+	feed_split("zeros, title report", in, strlen(in), "ab", true, 0);
+	memcpy(in, "a\033]", 3);
+	memset(in + 1000, '0', 4);
+	strcpy(in + 1000, "52;c;x\ab");
+	feed_split("zeros, clipboard", in, strlen(in), "ab", true, 0);
+}
+
+ATF_TC_WITHOUT_HEAD(raw);
+ATF_TC_BODY(raw, tc)
+{
+	static const char	in[] = "a\033]52;c;x\a\033[21t\033[?1049h";
+	struct filter		f;
+	uint8_t			out[ROOM];
+	char			buf[256];
+	size_t			n;
+
+	filter_init(&f, true, true);
+	n = filter_out(&f, (const uint8_t *)in, sizeof(in) - 1, out);
+	ATF_REQUIRE_EQ(n, sizeof(in) - 1);
+	ATF_REQUIRE(memcmp(in, out, n) == 0);
+	/* Modes are put back all the same. */
+	n = filter_reset(&f, buf, sizeof(buf));
+	buf[n] = '\0';
+	ATF_REQUIRE_STREQ(buf, "\033[?1049l");
+}
+
+static void
+reset_is(const char *in, const char *want)
+{
+	struct filter	f;
+	uint8_t		out[ROOM];
+	char		buf[1024];
+	size_t		n;
+
+	filter_init(&f, true, false);
+	filter_out(&f, (const uint8_t *)in, strlen(in), out);
+	n = filter_reset(&f, buf, sizeof(buf) - 1);
+	buf[n] = '\0';
+	if (strcmp(buf, want) != 0)
+		fail_bytes("reset", in, strlen(in), (uint8_t *)buf, n, want);
+	/* Nothing is put back twice. */
+	ATF_REQUIRE_EQ(filter_reset(&f, buf, sizeof(buf)), 0);
+}
+
+ATF_TC_WITHOUT_HEAD(puts_back);
+ATF_TC_BODY(puts_back, tc)
+{
+	reset_is("plain text\r\n", "");
+	reset_is("\033[?2004h", "\033[?2004l");
+	reset_is("\033[?2004h\033[?2004l", "");
+	reset_is("\033[?1000;1006h", "\033[?1000l\033[?1006l");
+	reset_is("\033[?1002h\033[?1003h\033[?1004h",
+	    "\033[?1002l\033[?1003l\033[?1004l");
+	reset_is("\033[?25l", "\033[?25h");
+	reset_is("\033[?7l", "\033[?7h");
+	reset_is("\033[?1h\033=", "\033[?1l\033>");
+	reset_is("\033=\033>", "");
+	reset_is("\033[?1049h", "\033[?1049l");
+	reset_is("\033[?47h", "\033[?47l");
+	reset_is("\033[?1049h\033[?1049l", "");
+	reset_is("\033[>1u", "\033[<1u");
+	reset_is("\033[>1u\033[>3u\033[<u", "\033[<1u");
+	reset_is("\033[>1u\033[<u", "");
+	reset_is("\033[=5u", "\033[=0u");
+	/* A stack for each screen. */
+	reset_is("\033[>1u\033[?1049h\033[>1u\033[>1u",
+	    "\033[<2u\033[?1049l\033[<1u");
+	reset_is("\033[>4;2m", "\033[>4m");
+	reset_is("\033[5 q", "\033[0 q");
+	reset_is("\033[5 q\033[0 q", "");
+	reset_is("\033[1;31mred", "\033[m");
+	reset_is("\033[1mred\033[0m", "");
+	reset_is("\033[1mred\033[m", "");
+	reset_is("\033[38;5;0mblack", "\033[m");
+	reset_is("\033[4h", "\033[4l");
+	reset_is("\033(0", "\033(B");
+	reset_is("\016", "\017");
+	reset_is("\033[2;10r", "\0337\033[r\0338");
+	reset_is("\033[2;10r\033[r", "");
+	reset_is("\033]11;#000000\a", "\033]111\033\\");
+	reset_is("\033]11;?\a", "");
+	reset_is("\033]4;1;red\a", "\033]104\033\\");
+	reset_is("\033]12;red\a\033]112\a", "");
+	/* A string without an end must not swallow what we say. */
+	reset_is("\033]0;title", "\033\\");
+	reset_is("\033P+q", "\033\\");
+	reset_is("\033[?20", "");
+	reset_is("\033]52;c;abc", "");
+	reset_is("\033[?1049h\033[1m\033c", "");
+	reset_is("\033[?25l\033[?1h\033[1m\033[?2004h\033[!p", "\033[?2004l");
+	/* What was left out has set nothing. */
+	reset_is("\033Ptmux;\033\033[?1049h\033\\", "");
+}
+
+static uint32_t
+asked(const char *out_text, const char *in_text)
+{
+	struct filter	f;
+	uint8_t		out[ROOM];
+
+	filter_init(&f, true, false);
+	filter_out(&f, (const uint8_t *)out_text, strlen(out_text), out);
+	filter_in(&f, (const uint8_t *)in_text, strlen(in_text));
+	return (filter_pending(&f));
+}
+
+ATF_TC_WITHOUT_HEAD(queries);
+ATF_TC_BODY(queries, tc)
+{
+	ATF_CHECK_EQ(asked("text\033[m\033[2J\033[H", ""), 0);
+	ATF_CHECK_EQ(asked("\033[6n", ""), 1);
+	ATF_CHECK_EQ(asked("\033[6n", "\033[1;1R"), 0);
+	ATF_CHECK_EQ(asked("\033[6n\033[6n", "\033[1;1R"), 1);
+	ATF_CHECK_EQ(asked("\033[6n", "typed text\r\033[A"), 1);
+	ATF_CHECK_EQ(asked("\033[c", "\033[?62;22c"), 0);
+	ATF_CHECK_EQ(asked("\033[>c", "\033[>41;0;0c"), 0);
+	ATF_CHECK_EQ(asked("\033[5n", "\033[0n"), 0);
+	ATF_CHECK_EQ(asked("\033[?996n", "\033[?997;1n"), 0);
+	ATF_CHECK_EQ(asked("\033[?2026$p", "\033[?2026;2$y"), 0);
+	ATF_CHECK_EQ(asked("\033[?u", ""), 1);
+	ATF_CHECK_EQ(asked("\033[?u\033[c", "\033[?62c"), 1);
+	ATF_CHECK_EQ(asked("\033[?u", "\033[?0u"), 0);
+	ATF_CHECK_EQ(asked("\033[>q", "\033P>|xterm(370)\033\\"), 0);
+	ATF_CHECK_EQ(asked("\033]11;?\033\\",
+	    "\033]11;rgb:0000/0000/0000\033\\"), 0);
+	ATF_CHECK_EQ(asked("\033]11;?\a", "\033]11;rgb:0/0/0\a"), 0);
+	ATF_CHECK_EQ(asked("\033]4;1;?;2;?\a", "\033]4;1;rgb:0/0/0\a"), 1);
+	ATF_CHECK_EQ(asked("\033]11;#123456\a", ""), 0);
+	ATF_CHECK_EQ(asked("\033P+q544e;436f\033\\", ""), 2);
+	ATF_CHECK_EQ(asked("\033P$qm\033\\", "\033P1$r0m\033\\"), 0);
+	ATF_CHECK_EQ(asked("\033[18t", "\033[8;24;80t"), 0);
+	ATF_CHECK_EQ(asked("\033[8;24;80t", ""), 0);
+	ATF_CHECK_EQ(asked("\033Z", ""), 1);
+	/* Dropped ones are not answered. */
+	ATF_CHECK_EQ(asked("\033[21t\033]52;c;?\a", ""), 0);
+	/* Kitty's keys come in the same form as its answer, but for "?". */
+	ATF_CHECK_EQ(asked("\033[?u", "\033[97;5u"), 1);
+}
+
+/* The answer that ends the swallowing is told, and only that. */
+ATF_TC_WITHOUT_HEAD(fence);
+ATF_TC_BODY(fence, tc)
+{
+	struct filter	f;
+
+	filter_init(&f, true, false);
+	ATF_CHECK(!filter_in(&f, (const uint8_t *)"\033[0", 3));
+	ATF_CHECK(filter_in(&f, (const uint8_t *)"n", 1));
+	ATF_CHECK(!filter_in(&f, (const uint8_t *)"n", 1));
+	ATF_CHECK(!filter_in(&f, (const uint8_t *)"\033[?997;1n", 9));
+	ATF_CHECK(filter_in(&f, (const uint8_t *)"\033[3n", 4));
+}
+
+/* Any bytes at all: no crash, and never more than the caller has room for. */
+ATF_TC_WITHOUT_HEAD(noise);
+ATF_TC_BODY(noise, tc)
+{
+	static const char	likely[] = "\033\033\033[]P_^X\\;:?>0125\a\030"
+				    "\233\235\220\234\302tmux;\nhlt";
+	static uint8_t		in[4096], out[sizeof(in) + FILTER_HOLD + 16];
+	struct filter		f;
+	char			buf[2048];
+	unsigned int		round, i;
+	size_t			n;
+
+	for (round = 0; round < 2000; round++) {
+		srandom(round);
+		filter_init(&f, round % 2 == 0, false);
+		for (i = 0; i < 4; i++) {
+			n = (size_t)random() % sizeof(in);
+			for (size_t j = 0; j < n; j++)
+				in[j] = random() % 3 ? (uint8_t)likely[
+				    (size_t)random() % (sizeof(likely) - 1)] :
+				    (uint8_t)random();
+			ATF_REQUIRE_MSG(filter_out(&f, in, n, out) <=
+			    n + FILTER_HOLD + 8, "seed %u", round);
+			filter_in(&f, in, n);
+		}
+		ATF_REQUIRE_MSG(filter_reset(&f, buf, sizeof(buf)) <
+		    sizeof(buf) - 1, "seed %u", round);
+	}
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, goes_through);
+	ATF_TP_ADD_TC(tp, left_out);
+	ATF_TP_ADD_TC(tp, one_byte_coding);
+	ATF_TP_ADD_TC(tp, overlong);
+	ATF_TP_ADD_TC(tp, raw);
+	ATF_TP_ADD_TC(tp, puts_back);
+	ATF_TP_ADD_TC(tp, queries);
+	ATF_TP_ADD_TC(tp, fence);
+	ATF_TP_ADD_TC(tp, noise);
+	return (atf_no_error());
+}
