@@ -1,0 +1,221 @@
+#include <sys/types.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "content.h"
+#include "tree.h"
+
+#define CONTENT_BLOCK	65536
+#define CONTENT_SMALL	(1 << 20)	/* below: read, hashed, written */
+
+int
+content_open(int dir, const char *name, struct stat *st)
+{
+	const int	flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+	int		fd;
+
+	fd = tree_open(dir, name, flags | O_NOATIME);
+	if (fd == -1 && errno == EPERM)		/* not the owner's */
+		fd = tree_open(dir, name, flags);
+	if (fd == -1) {
+		if (errno == ELOOP || errno == ENXIO)
+			errno = ESTALE;
+		return (-1);
+	}
+	if (fstat(fd, st) == -1 || !S_ISREG(st->st_mode)) {
+		close(fd);
+		errno = ESTALE;
+		return (-1);
+	}
+	return (fd);
+}
+
+bool
+content_steady(int fd, const struct stat *st)
+{
+	struct stat	now;
+
+	return (fstat(fd, &now) == 0 && now.st_ino == st->st_ino &&
+	    now.st_size == st->st_size && now.st_mode == st->st_mode &&
+	    now.st_ctim.tv_sec == st->st_ctim.tv_sec &&
+	    now.st_ctim.tv_nsec == st->st_ctim.tv_nsec);
+}
+
+/* Exactly len bytes, or as many as there are. */
+static ssize_t
+content_read(int fd, uint8_t *p, size_t len, off_t off)
+{
+	size_t	got = 0;
+	ssize_t	n;
+
+	while (got < len) {
+		n = pread(fd, p + got, len - got, off + (off_t)got);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return (-1);
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return ((ssize_t)got);
+}
+
+static int
+content_write(int fd, const uint8_t *p, size_t len, off_t off)
+{
+	ssize_t	n;
+
+	while (len > 0) {
+		n = pwrite(fd, p, len, off);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return (-1);
+		p += n;
+		len -= (size_t)n;
+		off += n;
+	}
+	return (0);
+}
+
+int
+content_same(int a, int b, uint8_t sha[DIGEST_LEN])
+{
+	struct digest	d;
+	uint8_t		one[CONTENT_BLOCK], two[CONTENT_BLOCK];
+	ssize_t		n, m;
+	off_t		off = 0;
+
+	digest_init(&d);
+	do {
+		n = content_read(a, one, sizeof(one), off);
+		m = content_read(b, two, sizeof(two), off);
+		if (n == -1 || m == -1)
+			return (-1);
+		if (n != m || memcmp(one, two, (size_t)n) != 0)
+			return (0);
+		digest_add(&d, one, (size_t)n);
+		off += n;
+	} while (n == (ssize_t)sizeof(one));
+	digest_end(&d, sha);
+	return (1);
+}
+
+static int
+content_copy_small(int from, int to, uint64_t size, uint8_t sha[DIGEST_LEN])
+{
+	struct digest	d;
+	uint8_t		block[CONTENT_BLOCK];
+	uint64_t	off;
+	ssize_t		n;
+
+	digest_init(&d);
+	for (off = 0; off < size; off += (uint64_t)n) {
+		n = content_read(from, block, size - off < sizeof(block) ?
+		    (size_t)(size - off) : sizeof(block), (off_t)off);
+		if (n == 0)
+			errno = ESTALE;		/* shorter than it was */
+		if (n <= 0 || content_write(to, block, (size_t)n,
+		    (off_t)off) == -1)
+			return (-1);
+		digest_add(&d, block, (size_t)n);
+	}
+	digest_end(&d, sha);
+	return (0);
+}
+
+/* One stretch of data; by reference where the filesystem can. */
+static int
+content_copy_range(int from, int from2, int to, off_t off, off_t end)
+{
+	uint8_t	block[CONTENT_BLOCK];
+	off_t	in, out;
+	ssize_t	n;
+
+	while (off < end && from2 != -1) {
+		in = out = off;
+		n = copy_file_range(from2, &in, to, &out, (size_t)(end - off),
+		    0);
+		if (n <= 0)
+			break;		/* the plain way says why */
+		off += n;
+	}
+	while (off < end) {
+		n = content_read(from, block, end - off <
+		    (off_t)sizeof(block) ? (size_t)(end - off) :
+		    sizeof(block), off);
+		if (n == 0)
+			errno = ESTALE;
+		if (n <= 0 || content_write(to, block, (size_t)n, off) == -1)
+			return (-1);
+		off += n;
+	}
+	return (0);
+}
+
+int
+content_stage(int from, int from2, int to, uint64_t size,
+    uint8_t sha[DIGEST_LEN])
+{
+	off_t		data, hole, end = (off_t)size;
+	uint64_t	got;
+
+	if (size < CONTENT_SMALL)
+		return (content_copy_small(from, to, size, sha));
+	for (hole = 0; hole < end;) {
+		if ((data = lseek(from, hole, SEEK_DATA)) == -1) {
+			if (errno == ENXIO)
+				break;		/* a hole up to the end */
+			return (-1);
+		}
+		if ((hole = lseek(from, data, SEEK_HOLE)) == -1)
+			return (-1);
+		if (hole > end)
+			hole = end;
+		if (content_copy_range(from, from2, to, data, hole) == -1)
+			return (-1);
+	}
+	if (ftruncate(to, end) == -1 || digest_fd(to, sha, &got) == -1)
+		return (-1);
+	if (got != size) {
+		errno = ESTALE;
+		return (-1);
+	}
+	return (0);
+}
+
+int
+content_put(int to, const void *p, size_t len, uint8_t sha[DIGEST_LEN])
+{
+	struct digest	d;
+
+	digest_init(&d);
+	digest_add(&d, p, len);
+	digest_end(&d, sha);
+	return (content_write(to, p, len, 0));
+}
+
+uint8_t *
+content_get(int fd, uint64_t size)
+{
+	uint8_t	*p;
+	ssize_t	 n;
+
+	if (size >= SIZE_MAX || (p = malloc((size_t)size + 1)) == NULL) {
+		errno = ENOMEM;
+		return (NULL);
+	}
+	/* One byte more than there should be, to see a file that grew. */
+	n = content_read(fd, p, (size_t)size + 1, 0);
+	if (n != (ssize_t)size) {
+		free(p);
+		if (n != -1)
+			errno = ESTALE;
+		return (NULL);
+	}
+	return (p);
+}

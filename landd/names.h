@@ -1,0 +1,30 @@
+/*
+ * The names in a folder, sorted bytewise, with the inode numbers that readdir
+ * gives: on an overlay these are the underlying files' own for every entry
+ * that the layer does not hold, also where stat's are made up.
+ */
+#ifndef LANDD_NAMES_H
+#define LANDD_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct name {
+	const char	*name;
+	uint64_t	 ino;
+	unsigned char	 type;		/* DT_*, DT_UNKNOWN */
+};
+
+struct names {
+	struct name	*v;
+	size_t		 n;
+	char		*text;
+};
+
+/* Reads dirfd from where it stands (the start), without "." and "..".
+ * -1 errno; E2BIG above two million names. Zeroed or freed before. */
+int	names_read(int dirfd, struct names *);
+const struct name *names_find(const struct names *, const char *);
+void	names_free(struct names *);
+
+#endif

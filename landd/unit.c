@@ -1,0 +1,116 @@
+/*
+ * What is one thing to its owner and never lands: a repository's .git, and a
+ * nested repository. It is compared only until it is known to differ; of a
+ * .git, what git would run or obey is told by its path.
+ */
+#include <sys/stat.h>
+#include <string.h>
+
+#include "walk.h"
+
+int
+unit_differs(struct walk *w, struct unit *u)
+{
+	if (u->differs)
+		return (0);
+	u->differs = true;
+	if (u->git)
+		return (walk_skip(w, u->path, "git",
+		    "git's own files are not landed"));
+	return (walk_skip(w, u->path, "nested",
+	    "a nested repository is not landed"));
+}
+
+/* The first name below .git, or further down, is this one. */
+static bool
+git_inside(const char *rest, const char *name)
+{
+	size_t	len = strlen(name);
+
+	for (; rest != NULL; rest = strchr(rest, '/')) {
+		if (*rest == '/')
+			rest++;
+		if (strncmp(rest, name, len) == 0 && rest[len] == '/')
+			return (true);
+	}
+	return (false);
+}
+
+/* git runs no hook whose name ends with .sample. */
+static bool
+git_hook(const char *rest, const char *name)
+{
+	size_t	len = strlen(name);
+
+	if (strcmp(name, "hooks") == 0)		/* a link to some */
+		return (true);
+	return (git_inside(rest, "hooks") &&
+	    (len < 7 || strcmp(name + len - 7, ".sample") != 0));
+}
+
+/* 1: listed by its own path; 0: one of the rest. */
+static int
+git_listed(struct walk *w, const struct item *it, const char *rest)
+{
+	int	rv;
+
+	if (git_hook(rest, it->name)) {
+		if ((rv = entry_differs(w, it)) == 1)
+			rv = walk_skip(w, it->path, "hooks",
+			    "a hook of git's is not landed");
+		return (rv == -1 ? -1 : 1);
+	}
+	if (strcmp(it->name, "config") == 0 ||
+	    strcmp(it->name, "config.worktree") == 0) {
+		if ((rv = entry_differs(w, it)) == 1)
+			rv = walk_skip(w, it->path, "config",
+			    "git's configuration is not landed");
+		return (rv == -1 ? -1 : 1);
+	}
+	return (0);
+}
+
+int
+unit_item(struct walk *w, struct item *it)
+{
+	struct unit	*u = it->f->unit;
+	const char	*rest = it->path + strlen(u->path) + 1;
+	bool		 v = it->view && S_ISDIR(it->vst.st_mode);
+	bool		 r = it->real && S_ISDIR(it->rst.st_mode);
+	int		 rv;
+
+	if (!u->git && u->differs)
+		return (0);
+	if (u->git && !v && !r && (rv = git_listed(w, it, rest)) != 0)
+		return (rv == 1 ? 0 : -1);
+	if (it->mount)
+		return (0);
+	if (!u->differs && ((rv = entry_differs(w, it)) == -1 ||
+	    (rv == 1 && unit_differs(w, u) == -1)))
+		return (-1);
+	/* Objects hold nothing that has a class of its own. */
+	if ((v || r) && (!u->differs ||
+	    (u->git && strcmp(rest, "objects") != 0)))
+		return (walk_push(w, it, v, r, u, NULL));
+	return (0);
+}
+
+int
+unit_git(struct walk *w, struct item *it)
+{
+	struct unit	*u;
+	bool		 v = it->view && S_ISDIR(it->vst.st_mode);
+	bool		 r = it->real && S_ISDIR(it->rst.st_mode);
+	int		 rv;
+
+	if (walk_keep(w, it) == -1)
+		return (-1);
+	if (it->mount)
+		return (0);
+	if ((u = unit_new(w, it->path, true)) == NULL)
+		return (-1);
+	if ((rv = entry_differs(w, it)) == -1 ||
+	    (rv == 1 && unit_differs(w, u) == -1))
+		return (-1);
+	return (v || r ? walk_push(w, it, v, r, u, NULL) : 0);
+}

@@ -1,0 +1,512 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/escape.h"
+#include "../common/limits.h"
+#include "tree.h"
+#include "walk.h"
+#include "xattr.h"
+
+/* A folder's three sides while its names are gone through. */
+struct sides {
+	int		v, r, l;
+	struct names	vn, rn, ln;
+};
+
+int
+walk_fail(struct walk *w, const char *path, const char *what)
+{
+	int	 saved = errno;
+	char	*shown = NULL;
+
+	if (*path == '\0')
+		path = ".";
+	shown = escape_text(path, strlen(path), NULL);
+	if (saved == EBUSY)
+		snprintf(w->why, w->whylen, "%s: changes while it is read; "
+		    "stop what writes to it, then try again",
+		    shown != NULL ? shown : "?");
+	else
+		snprintf(w->why, w->whylen, "%s: %s: %s",
+		    shown != NULL ? shown : "?", what, strerror(saved));
+	free(shown);
+	errno = saved;
+	return (-1);
+}
+
+int
+walk_skip(struct walk *w, const char *path, const char *class,
+    const char *reason)
+{
+	struct skipped	*s;
+
+	if (w->nskipped == WALK_MAX) {
+		errno = E2BIG;
+		return (walk_fail(w, path, "more than 262144 entries that "
+		    "cannot be landed"));
+	}
+	if ((s = calloc(1, sizeof(*s))) == NULL ||
+	    (s->path = strdup(*path == '\0' ? "." : path)) == NULL) {
+		free(s);
+		return (walk_fail(w, path, "list"));
+	}
+	s->class = class;
+	s->reason = reason;
+	TAILQ_INSERT_TAIL(&w->set->skipped, s, entry);
+	w->nskipped++;
+	return (0);
+}
+
+int
+walk_keep(struct walk *w, const struct item *it)
+{
+	char	**p;
+	size_t	  size;
+
+	if (!it->real)
+		return (0);
+	if (w->nkept == w->keptsize) {
+		size = w->keptsize == 0 ? 64 : w->keptsize * 2;
+		if ((p = reallocarray(w->kept, size, sizeof(*p))) == NULL)
+			return (walk_fail(w, it->path, "list"));
+		w->kept = p;
+		w->keptsize = size;
+	}
+	if ((w->kept[w->nkept] = strdup(it->path)) == NULL)
+		return (walk_fail(w, it->path, "list"));
+	w->nkept++;
+	return (0);
+}
+
+struct unit *
+unit_new(struct walk *w, const char *path, bool git)
+{
+	struct unit	*u;
+
+	if ((u = calloc(1, sizeof(*u))) == NULL ||
+	    (u->path = strdup(path)) == NULL) {
+		free(u);
+		walk_fail(w, path, "list");
+		return (NULL);
+	}
+	u->git = git;
+	TAILQ_INSERT_TAIL(&w->units, u, entry);
+	return (u);
+}
+
+struct ignored *
+ignored_new(struct walk *w, const char *path)
+{
+	struct ignored	*i;
+
+	if ((i = calloc(1, sizeof(*i))) == NULL ||
+	    (i->path = strdup(*path == '\0' ? "." : path)) == NULL) {
+		free(i);
+		walk_fail(w, path, "list");
+		return (NULL);
+	}
+	TAILQ_INSERT_TAIL(&w->set->ignored, i, entry);
+	return (i);
+}
+
+static struct folder *
+folder_new(struct walk *w, const char *path, bool view, bool real)
+{
+	struct folder	*f;
+
+	if ((f = calloc(1, sizeof(*f))) == NULL ||
+	    (f->path = strdup(path)) == NULL) {
+		free(f);
+		walk_fail(w, path, "queue");
+		return (NULL);
+	}
+	f->view = view;
+	f->real = real;
+	/* At the head: the queue holds what lies beside a path, not a whole
+	 * level of the tree. */
+	TAILQ_INSERT_HEAD(&w->queue, f, entry);
+	return (f);
+}
+
+int
+walk_push(struct walk *w, const struct item *it, bool view, bool real,
+    struct unit *unit, struct ignored *ignored)
+{
+	struct folder	*f;
+
+	if ((f = folder_new(w, it->path, view, real)) == NULL)
+		return (-1);
+	f->unit = unit;
+	f->ignored = ignored;
+	f->rules = it->f->rules;
+	return (0);
+}
+
+static void
+folder_free(struct folder *f)
+{
+	free(f->path);
+	free(f);
+}
+
+static void
+sides_close(struct sides *s)
+{
+	int	saved = errno;
+
+	if (s->v != -1)
+		close(s->v);
+	if (s->r != -1)
+		close(s->r);
+	if (s->l != -1)
+		close(s->l);
+	names_free(&s->vn);
+	names_free(&s->rn);
+	names_free(&s->ln);
+	errno = saved;
+}
+
+/* Opens and lists one side. 1 done, 0 it cannot be read (errno), -1. */
+static int
+side_open(int root, const char *path, int *fd, struct names *names)
+{
+	*fd = tree_open(root, path, O_RDONLY | O_DIRECTORY);
+	if (*fd == -1)
+		return (errno == ENOMEM || errno == EMFILE ||
+		    errno == ENFILE ? -1 : 0);
+	return (names_read(*fd, names) == -1 ? -1 : 1);
+}
+
+static bool
+errno_absent(void)
+{
+	return (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+}
+
+/* A folder of which a side is closed to us: nothing below it can be told. */
+static int
+folder_closed(struct walk *w, const struct folder *f, bool mount)
+{
+	struct item	it = { .path = f->path, .real = f->real };
+
+	if (walk_keep(w, &it) == -1)
+		return (-1);
+	if (f->unit != NULL || f->ignored != NULL)
+		return (0);
+	return (mount ? walk_skip(w, f->path, "mount",
+	    "another filesystem is mounted here") :
+	    walk_skip(w, f->path, "unreadable",
+	    "the session's user cannot read this folder"));
+}
+
+/* 1 go on, 0 leave the folder, -1 with why. */
+static int
+sides_open(struct walk *w, struct folder *f, struct sides *s)
+{
+	int	rv;
+
+	if (f->view && (rv = side_open(w->job->view, f->path, &s->v,
+	    &s->vn)) != 1) {
+		if (rv == 0 && errno == EACCES)
+			return (folder_closed(w, f, false));
+		if (errno_absent() || errno == ESTALE)
+			errno = EBUSY;
+		return (walk_fail(w, f->path, "the session's folder"));
+	}
+	if (f->real && (rv = side_open(w->job->project, f->path, &s->r,
+	    &s->rn)) != 1) {
+		if (rv == 0 && (errno == EACCES || errno == EXDEV))
+			return (folder_closed(w, f, errno == EXDEV));
+		if (!errno_absent())
+			return (walk_fail(w, f->path, "the real folder"));
+		f->real = false;	/* the owner removed it just now */
+	}
+	rv = side_open(w->job->layer, f->path, &s->l, &s->ln);
+	if (rv != 1 && (rv == -1 || !errno_absent()))
+		return (errno == EACCES ? folder_closed(w, f, false) :
+		    walk_fail(w, f->path, "the layer's folder"));
+	return (1);
+}
+
+static bool
+names_git(const struct names *names)
+{
+	size_t	i;
+
+	for (i = 0; i < names->n; i++)
+		if (tree_gitname(names->v[i].name, strlen(names->v[i].name)))
+			return (true);
+	return (false);
+}
+
+/*
+ * A real folder with a .git is a nested repository, and so is a new one. Not
+ * a real folder that got a .git in the session: or `git init src` would take
+ * all that was changed in there out of the owner's sight.
+ */
+static int
+folder_nested(struct walk *w, struct folder *f, const struct sides *s)
+{
+	struct item	it = { .path = f->path, .real = f->real };
+
+	if (*f->path == '\0' || f->unit != NULL || f->ignored != NULL)
+		return (0);
+	if (f->real ? !names_git(&s->rn) : !names_git(&s->vn))
+		return (0);
+	if ((f->unit = unit_new(w, f->path, false)) == NULL ||
+	    walk_keep(w, &it) == -1)
+		return (-1);
+	return (f->view && f->real ? 0 : unit_differs(w, f->unit));
+}
+
+/*
+ * The real .gitignore; where there is none, one that came with a folder the
+ * session moved and that it did not write (then it is not in the layer).
+ */
+static int
+folder_rules(struct walk *w, struct folder *f, const struct sides *s)
+{
+	static const char	name[] = ".gitignore";
+	bool			failed = false;
+	int			dir = -1, fd = -1;
+
+	if (f->unit != NULL || f->ignored != NULL)
+		return (0);
+	if (names_find(&s->rn, name) != NULL)
+		dir = s->r;
+	else if (names_find(&s->vn, name) != NULL &&
+	    names_find(&s->ln, name) == NULL)
+		dir = s->v;
+	if (dir != -1)
+		fd = tree_open(dir, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd == -1)
+		return (0);
+	f->rules = ignore_read(fd, f->path, f->rules, &w->rules, &failed);
+	if (failed) {
+		errno = ENOMEM;
+		return (walk_fail(w, f->path, "rules of .gitignore"));
+	}
+	return (0);
+}
+
+/* What of the folder itself is told, and not landed. */
+static int
+folder_tell(struct walk *w, const struct folder *f, const struct sides *s)
+{
+	if (*f->path == '\0' || f->unit != NULL || f->ignored != NULL)
+		return (0);
+	if (f->view && !f->real && s->vn.n == 0)
+		return (walk_skip(w, f->path, "dir",
+		    "an empty folder is not landed"));
+	if (f->real && !f->view && s->rn.n == 0)
+		return (walk_skip(w, f->path, "dir",
+		    "the removal of an empty folder is not landed"));
+	if (f->view && f->real && s->l != -1 && xattr_differ(s->v, s->r))
+		return (walk_skip(w, f->path, "xattr",
+		    "extended attributes are not landed"));
+	return (0);
+}
+
+static char *
+item_path(const struct folder *f, const char *name)
+{
+	size_t	 n = strlen(f->path), m = strlen(name);
+	char	*p;
+
+	if (n + 1 + m > LIMIT_PATH) {
+		errno = ENAMETOOLONG;
+		return (NULL);
+	}
+	if ((p = malloc(n + m + 2)) == NULL)
+		return (NULL);
+	memcpy(p, f->path, n);
+	if (n > 0)
+		p[n++] = '/';
+	memcpy(p + n, name, m + 1);
+	return (p);
+}
+
+/* One name of the folder, from any of its sides. */
+static int
+folder_name(struct walk *w, struct folder *f, const struct sides *s,
+    const struct name *vn, const struct name *rn)
+{
+	struct item	it = { .f = f, .vfd = s->v, .rfd = s->r, .lfd = s->l };
+	int		rv;
+
+	it.vn = vn;
+	it.rn = rn;
+	it.name = vn != NULL ? vn->name : rn->name;
+	it.ln = names_find(&s->ln, it.name);
+	it.view = vn != NULL;
+	it.real = rn != NULL;
+	/* A whiteout is a device that the view does not show. */
+	it.layer = it.ln != NULL && (it.view || it.ln->type != DT_CHR);
+	if (it.view && it.real && !it.layer && vn->type == rn->type &&
+	    WALK_INO(vn->ino) == WALK_INO(rn->ino))
+		return (0);
+	if ((it.path = item_path(f, it.name)) == NULL) {
+		if (errno != ENAMETOOLONG)
+			return (walk_fail(w, f->path, "list"));
+		return (walk_skip(w, f->path, "special",
+		    "a path in here is longer than 4,095 bytes"));
+	}
+	rv = item_walk(w, &it);
+	free(it.path);
+	return (rv);
+}
+
+static int
+folder_names(struct walk *w, struct folder *f, const struct sides *s)
+{
+	const struct name	*v, *r;
+	size_t			 i = 0, j = 0;
+	int			 cmp;
+
+	while (i < s->vn.n || j < s->rn.n) {
+		v = i < s->vn.n ? &s->vn.v[i] : NULL;
+		r = j < s->rn.n ? &s->rn.v[j] : NULL;
+		cmp = v == NULL ? 1 : r == NULL ? -1 :
+		    strcmp(v->name, r->name);
+		if (cmp <= 0)
+			i++;
+		if (cmp >= 0)
+			j++;
+		if (folder_name(w, f, s, cmp <= 0 ? v : NULL,
+		    cmp >= 0 ? r : NULL) == -1)
+			return (-1);
+	}
+	return (0);
+}
+
+static int
+folder_walk(struct walk *w, struct folder *f)
+{
+	struct sides	s = { .v = -1, .r = -1, .l = -1 };
+	int		rv;
+
+	if (f->unit != NULL && !f->unit->git && f->unit->differs)
+		return (0);
+	if ((rv = sides_open(w, f, &s)) == 1) {
+		rv = folder_nested(w, f, &s);
+		if (rv == 0)
+			rv = folder_rules(w, f, &s);
+		if (rv == 0)
+			rv = folder_tell(w, f, &s);
+		if (rv == 0)
+			rv = folder_names(w, f, &s);
+	}
+	sides_close(&s);
+	return (rv);
+}
+
+/* What an earlier review left in the stage. */
+static int
+stage_clear(struct walk *w)
+{
+	struct names	names;
+	size_t		i;
+	int		fd, rv;
+
+	fd = openat(w->job->stage, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd == -1)
+		return (walk_fail(w, "", "the staging folder"));
+	rv = names_read(fd, &names);
+	close(fd);
+	if (rv == -1)
+		return (walk_fail(w, "", "the staging folder"));
+	for (i = 0; i < names.n; i++)
+		if (unlinkat(w->job->stage, names.v[i].name, 0) == -1 &&
+		    errno != ENOENT && errno != EISDIR)
+			rv = walk_fail(w, "", "the staging folder");
+	names_free(&names);
+	return (rv);
+}
+
+static int
+walk_begin(struct walk *w)
+{
+	struct folder	*root;
+	struct stat	 st;
+	bool		 failed = false;
+	int		 fd = -1;
+
+	if (stage_clear(w) == -1)
+		return (-1);
+	if (fstat(w->job->project, &st) == -1)
+		return (walk_fail(w, "", "the project"));
+	w->dev = st.st_dev;
+	if (hides_make(w->job->project, w->job->root, w->job->hide,
+	    &w->hides) == -1)
+		return (walk_fail(w, "", "hidden paths"));
+	if (drift_begin(w) == -1)
+		return (walk_fail(w, "", "baselines"));
+	if ((root = folder_new(w, "", true, true)) == NULL)
+		return (-1);
+	if (w->job->commondir > 0)
+		fd = tree_open(w->job->commondir, "info/exclude",
+		    O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd != -1)
+		root->rules = ignore_read(fd, "", NULL, &w->rules, &failed);
+	if (failed) {
+		errno = ENOMEM;
+		return (walk_fail(w, "", "info/exclude"));
+	}
+	return (0);
+}
+
+static void
+walk_end(struct walk *w)
+{
+	struct folder	*f;
+	struct unit	*u;
+	size_t		 i;
+
+	while ((f = TAILQ_FIRST(&w->queue)) != NULL) {
+		TAILQ_REMOVE(&w->queue, f, entry);
+		folder_free(f);
+	}
+	while ((u = TAILQ_FIRST(&w->units)) != NULL) {
+		TAILQ_REMOVE(&w->units, u, entry);
+		free(u->path);
+		free(u);
+	}
+	for (i = 0; i < w->nkept; i++)
+		free(w->kept[i]);
+	free(w->kept);
+	free(w->seen.v);
+	free(w->base);
+	hides_free(&w->hides);
+	ignore_free(w->rules);
+	tracked_free(&w->tracked);
+}
+
+int
+changeset_walk(const struct job *job, struct changeset *set, char *why,
+    size_t whylen)
+{
+	struct walk	 w = { .job = job, .set = set, .why = why,
+			    .whylen = whylen };
+	struct folder	*f;
+	int		 rv, saved;
+
+	TAILQ_INIT(&w.queue);
+	TAILQ_INIT(&w.units);
+	rv = walk_begin(&w);
+	while (rv == 0 && (f = TAILQ_FIRST(&w.queue)) != NULL) {
+		TAILQ_REMOVE(&w.queue, f, entry);
+		rv = folder_walk(&w, f);
+		folder_free(f);
+	}
+	if (rv == 0)
+		rv = walk_settle(&w);
+	saved = errno;
+	walk_end(&w);
+	errno = saved;
+	return (rv);
+}
