@@ -232,6 +232,8 @@ static const struct rule family_rules[] = {
 	DENY_AF(44), DENY_AF(45),
 	IF1(socket, ABOVE(0, 45)),
 	IF2(socket, IS(0, AF_NETLINK), NOT(2, 0)),
+	/* pairs are there for UNIX and, where its module is, TIPC */
+	IF1(socketpair, NOT(0, AF_UNIX)),
 	END
 };
 static const struct promise families = { "no families", family_rules };
