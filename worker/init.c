@@ -203,6 +203,7 @@ main(void)
 	if (prctl(PR_SET_DUMPABLE, 0) == -1)
 		_exit(1);
 	proc_begin("init", PROC_FD + 1);
+	prctl(PR_SET_NAME, "sbx-init");
 	if (imsg_init(&in.ib, PROC_FD, ROLE_INIT, ROLE_WORKER) == -1)
 		fatal("imsg_init");
 	proc_hello(&in.ib, ROLE_INIT, ROLE_WORKER);

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
 
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,6 +248,26 @@ x32(void)
 #endif
 }
 
+/* A socket of the host's, and one of the session's own. */
+static void
+abstract(void)
+{
+	struct sockaddr_un	sun = { .sun_family = AF_UNIX,
+				    .sun_path = "\0sbx-test" };
+	socklen_t		len = offsetof(struct sockaddr_un, sun_path) +
+				    9;
+	int			c, l;
+
+	if ((c = socket(AF_UNIX, SOCK_STREAM, 0)) == -1 ||
+	    (l = socket(AF_UNIX, SOCK_STREAM, 0)) == -1)
+		err(1, "socket");
+	try("connect", connect(c, (struct sockaddr *)&sun, len));
+	sun.sun_path[1] = 'x';
+	if (bind(l, (struct sockaddr *)&sun, len) == -1 || listen(l, 1) == -1)
+		err(1, "listen");
+	try("own", connect(c, (struct sockaddr *)&sun, len));
+}
+
 /* How the command was started. */
 static void
 state(void)
@@ -288,6 +310,8 @@ main(int argc, char *argv[])
 		foreign();
 	else if (strcmp(argv[1], "x32") == 0)
 		x32();
+	else if (strcmp(argv[1], "abstract") == 0)
+		abstract();
 	else if (strcmp(argv[1], "state") == 0)
 		state();
 	else
