@@ -1,1 +1,5 @@
 regress/sbxctl/filter_test_SRCS = sbxctl/filter.c sbxctl/csi.c sbxctl/answers.c
+REGRESS_HELPERS += regress/sbxctl/fake regress/sbxctl/jsonget
+regress/sbxctl/fake_SRCS = regress/sbxctl/fake_suite.c \
+	regress/sbxctl/fake_run.c
+regress/sbxctl/jsonget_LIBS = jansson

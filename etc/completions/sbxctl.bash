@@ -1,0 +1,78 @@
+# bash completion of sbxctl. sbxctl help is the authority: a test compares.
+# commands: run ls show changes diff patch apply discard rm doctor version help
+
+_sbxctl()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+	local cmd=${COMP_WORDS[1]-} words= i
+
+	if [ "$COMP_CWORD" -le 1 ]; then
+		words="run ls show changes diff patch apply discard rm doctor
+		    version help"
+		COMPREPLY=($(compgen -W "$words" -- "$cur"))
+		return
+	fi
+	case $prev in
+	--repo)
+		COMPREPLY=($(compgen -d -- "$cur"))
+		return ;;
+	--hide | --ro | -o)
+		COMPREPLY=($(compgen -f -- "$cur"))
+		return ;;
+	--as)
+		COMPREPLY=($(compgen -u -- "$cur"))
+		return ;;
+	--name | --env | --digest)
+		return ;;
+	esac
+	case $cmd in
+	run)
+		words="--repo --name --hide --ro --no-network --env --as
+		    --keep --raw --help"
+		# After the first word that is no option: a command's own.
+		for ((i = 2; i < COMP_CWORD; i++)); do
+			case ${COMP_WORDS[i]} in
+			--)
+				words= ;;
+			--repo | --name | --hide | --ro | --env | --as)
+				((i++)) ;;
+			-*)
+				;;
+			*)
+				words= ;;
+			esac
+			[ -n "$words" ] || break
+		done
+		if [ -z "$words" ]; then
+			COMPREPLY=($(compgen -f -- "$cur"))
+			return
+		fi
+		case $cur in
+		-*) ;;
+		*)
+			COMPREPLY=($(compgen -c -- "$cur"))
+			return ;;
+		esac ;;
+	patch)
+		words="-o --json --help" ;;
+	apply)
+		words="--digest --yes --json --help" ;;
+	discard)
+		words="--yes --json --help" ;;
+	rm)
+		words="--discard --json --help" ;;
+	ls | show | changes | diff | doctor | version)
+		words="--json --help" ;;
+	esac
+	case $cur in
+	-*)
+		COMPREPLY=($(compgen -W "$words" -- "$cur"))
+		return ;;
+	esac
+	case $cmd in
+	show | changes | diff | patch | apply | discard | rm)
+		words=$(sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p')
+		COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;
+	esac
+}
+complete -F _sbxctl sbxctl

@@ -1,0 +1,40 @@
+# fish completion of sbxctl. sbxctl help is the authority: a test compares.
+# commands: run ls show changes diff patch apply discard rm doctor version help
+
+function __sbxctl_sessions
+    sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p'
+end
+function __sbxctl_in
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and contains -- $words[2] $argv
+end
+
+complete -c sbxctl -f
+complete -c sbxctl -n __fish_use_subcommand -a run -d 'run a command in a new session'
+complete -c sbxctl -n __fish_use_subcommand -a ls -d 'list the sessions'
+complete -c sbxctl -n __fish_use_subcommand -a show -d 'all about one'
+complete -c sbxctl -n __fish_use_subcommand -a changes -d 'list what it changed'
+complete -c sbxctl -n __fish_use_subcommand -a diff -d 'show what it changed'
+complete -c sbxctl -n __fish_use_subcommand -a patch -d 'write the patch'
+complete -c sbxctl -n __fish_use_subcommand -a apply -d 'land the changes'
+complete -c sbxctl -n __fish_use_subcommand -a discard -d 'drop changes'
+complete -c sbxctl -n __fish_use_subcommand -a rm -d 'remove a session'
+complete -c sbxctl -n __fish_use_subcommand -a doctor -d 'what this machine lacks'
+complete -c sbxctl -n __fish_use_subcommand -a version -d 'of sbxctl and the suite'
+complete -c sbxctl -n __fish_use_subcommand -a help -d 'the commands'
+complete -c sbxctl -n '__sbxctl_in run' -l repo -r -a '(__fish_complete_directories)'
+complete -c sbxctl -n '__sbxctl_in run' -l name -x
+complete -c sbxctl -n '__sbxctl_in run' -l hide -r -F
+complete -c sbxctl -n '__sbxctl_in run' -l ro -r -F
+complete -c sbxctl -n '__sbxctl_in run' -l no-network
+complete -c sbxctl -n '__sbxctl_in run' -l env -x
+complete -c sbxctl -n '__sbxctl_in run' -l as -x -a '(__fish_complete_users)'
+complete -c sbxctl -n '__sbxctl_in run' -l keep
+complete -c sbxctl -n '__sbxctl_in run' -l raw
+complete -c sbxctl -n '__sbxctl_in run' -a '(__fish_complete_subcommand)'
+complete -c sbxctl -n '__sbxctl_in patch' -s o -r -F
+complete -c sbxctl -n '__sbxctl_in apply' -l digest -x
+complete -c sbxctl -n '__sbxctl_in apply discard' -l yes
+complete -c sbxctl -n '__sbxctl_in rm' -l discard
+complete -c sbxctl -n '__sbxctl_in ls show changes diff patch apply discard rm doctor version' -l json
+complete -c sbxctl -n '__sbxctl_in show changes diff patch apply discard rm' -a '(__sbxctl_sessions)'

@@ -1,0 +1,150 @@
+# Words and options: whatever is wrong is one line that says what was given
+# and what would have been accepted, exit 2, and nothing is started.
+
+# usage LINE-PATTERN WORD...
+usage() {
+	usage_want=$1
+	shift
+	atf_check -s exit:2 -o empty -e save:err sbxctl "$@"
+	[ "$(wc -l <err)" -eq 1 ] || atf_fail "$*: not one line: $(cat err)"
+	grep -q -e "^sbxctl: $usage_want" err ||
+	    atf_fail "$*: $(cat err), not: $usage_want"
+	[ ! -e "$SBX_STATE" ] || atf_fail "$*: something was started"
+}
+
+atf_test_case command
+command_body() {
+	usage 'foo: unknown command: accepted are run, ls, show, changes, diff, patch, apply, discard, rm, doctor, version, help$' foo
+	usage ': unknown command: accepted are run' ''
+	usage '-x: unknown command: accepted' -x
+	usage 'a<U+000A>b<U+001B>: unknown command' "$(printf 'a\nb\033')"
+	atf_check -s exit:2 -o empty -e match:'usage: sbxctl run' sbxctl
+	atf_check -o match:'usage: sbxctl run .*--repo DIR' sbxctl help
+	atf_check -o match:'usage: sbxctl run' sbxctl --help
+	atf_check -o match:'usage: sbxctl apply .--digest DIGEST' \
+	    sbxctl apply --help
+}
+
+atf_test_case unknown_option
+unknown_option_body() {
+	usage 'run: --hid: unknown option: accepted are --repo DIR, --name NAME, --hide PATH, --ro PATH, --no-network, --env NAME=VALUE, --as USER, --keep, --raw$' run --hid x -- true
+	usage 'run: -k: unknown option: accepted' run -k true
+	for c in ls show changes diff doctor version; do
+		usage "$c: --foo: unknown option: accepted are --json\$" \
+		    $c --foo
+	done
+	usage 'patch: --out: unknown option: accepted are -o FILE, --json$' \
+	    patch --out x
+	usage 'apply: --force: unknown option: accepted are --digest DIGEST, --yes, --json$' apply --force
+	usage 'discard: --all: unknown option: accepted are --yes, --json$' \
+	    discard --all
+	usage 'rm: -f: unknown option: accepted are --discard, --json$' rm -f
+	usage 'help: --json: unknown option: accepted are no option$' \
+	    help --json
+}
+
+atf_test_case values
+values_body() {
+	usage 'run: --repo: its value is missing: give --repo DIR$' run --repo
+	usage 'patch: -o: its value is missing: give -o FILE$' patch -o
+	usage 'run: --keep=yes: takes no value: give --keep alone$' \
+	    run --keep=yes true
+	usage 'run: --repo: given twice (a, b): give it once$' \
+	    run --repo a --repo=b true
+	usage 'run: --env FOO: not NAME=VALUE$' run --env FOO true
+	usage 'run: --env =x: not NAME=VALUE$' run --env =x true
+	usage 'patch: -o FILE is missing' patch
+	usage 'apply: --yes and --digest 00: give one' apply --yes --digest 00
+	usage 'apply: --digest xyz: not 64 hexadecimal digits' \
+	    apply --digest xyz
+}
+
+atf_test_case words
+words_body() {
+	usage 'run: .*COMMAND .* is missing: sbxctl run ' run
+	usage 'run: .*COMMAND .* is missing' run --
+	usage 'run: .*COMMAND .* is missing' run --keep --
+	usage 'ls: x: one word too many: sbxctl ls' ls x
+	usage 'show: b: one word too many: sbxctl show .--json. .SESSION.$' \
+	    show a b
+	usage 'rm: b: one word too many' rm --discard a b
+	usage 'version: --: one word too many' version -- --
+}
+
+# 125 from run, 1 elsewhere: what is no usage.
+atf_test_case statuses
+statuses_body() {
+	atf_check -s exit:125 -o empty -e match:'^sbxctl: --repo /no/such: ' \
+	    sbxctl run --repo /no/such true
+	atf_check -s exit:125 -o empty -e match:'^sbxctl: the command is empty' \
+	    sbxctl run ''
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: discard: .*--yes' \
+	    sbxctl discard
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: apply: there is no terminal' \
+	    sbxctl apply
+	[ ! -e "$SBX_STATE" ] || atf_fail "something was started"
+	SBX_SESSION=abcdefghijkl
+	export SBX_SESSION
+	atf_check -s exit:125 -o empty \
+	    -e match:'^sbxctl: run: this is the inside of session abcdefghijkl' \
+	    sbxctl run true
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: ls: this is the inside' \
+	    sbxctl ls
+	atf_check -o match:'^sbxctl ' -e empty sbxctl version
+}
+
+# The shells' completions know every command and option, and no others.
+atf_test_case completions
+completions_body() {
+	sbxctl help | sed -nE 's/^(usage:|      ) sbxctl //p' >usage
+	cut -d' ' -f1 usage | sort >commands
+	tr ' []' '\n\n\n' <usage | grep '^-' | grep -v '^--$' | sort -u >options
+	for f in "$SBX_SRC"/etc/completions/*; do
+		sed -n 's/^# commands: //p' "$f" | tr ' ' '\n' | sort >have
+		diff commands have || atf_fail "$f: other commands"
+		sed 's/^#.*//' "$f" >text
+		while read -r w; do
+			grep -q -e "[^a-z-]${w#-}\\>" text ||
+			    grep -q -e "${w#--}" text ||
+			    atf_fail "$f does not know $w"
+		done <options
+		while read -r w; do
+			grep -q -w -e "$w" text || atf_fail "$f: no $w"
+		done <commands
+	done
+	for f in "$SBX_SRC"/etc/completions/*.bash; do
+		atf_check bash -n "$f"
+	done
+}
+
+# What bash really offers.
+atf_test_case completions_bash
+completions_bash_body() {
+	cat >offer <<'END'
+. "$SBX_SRC"/etc/completions/sbxctl.bash
+offer() {
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	_sbxctl
+	printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' '
+	echo
+}
+offer sbxctl d
+offer sbxctl run --h
+offer sbxctl patch -
+offer sbxctl rm --d
+END
+	atf_check -e empty -o save:got bash offer
+	printf '%s \n' 'diff discard doctor' '--help --hide' '--help --json -o' \
+	    '--discard' >want
+	diff want got || atf_fail "other offers"
+}
+
+atf_init_test_cases() {
+	atf_add_test_case command
+	atf_add_test_case unknown_option
+	atf_add_test_case values
+	atf_add_test_case words
+	atf_add_test_case statuses
+	atf_add_test_case completions
+	atf_add_test_case completions_bash
+}
