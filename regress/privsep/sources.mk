@@ -1,1 +1,3 @@
+regress/privsep/imsg_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
+regress/privsep/parts_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
 regress/privsep/spawn_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
