@@ -34,6 +34,8 @@ folder_close(struct folder *f)
 	folder_init(f);
 }
 
+static int	folder_remove_top(const struct folder *, const char *);
+
 /*
  * Where it goes: .git, where git looks at nothing of it and no session's
  * change ever lands, if that is a real folder on the project's filesystem
@@ -80,9 +82,10 @@ folder_mkdir(int parent, const char *name)
 		return (-1);
 	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 	    O_CLOEXEC);
-	if (fd != -1 && folder_private(fd) == -1) {
-		close(fd);
-		unlinkat(parent, name, AT_REMOVEDIR);
+	if (fd == -1 || folder_private(fd) == -1) {
+		if (fd != -1)
+			close(fd);
+		(void)unlinkat(parent, name, AT_REMOVEDIR);
 		return (-1);
 	}
 	return (fd);
@@ -140,34 +143,52 @@ folder_top(struct folder *f, const char *path, struct landing_result *res)
 	return (0);
 }
 
-int
-folder_make(struct folder *f, struct plan *p, int root, const char *sid,
-    uint64_t number, struct landing_result *res)
+/* This landing's own, under the first free number. */
+static int
+folder_number(struct folder *f, struct plan *p, uint64_t number)
 {
-	char		path[NAME_MAX], name[24];
+	char		name[24];
 	struct stat	st;
 	int		i;
 
-	folder_init(f);
-	if (folder_parent(f, root, sid, path, sizeof(path)) == -1)
-		return (landing_errno(res, "opening", "."));
-	if (folder_top(f, path, res) == -1)
-		return (-1);
 	for (i = 0; i < FOLDER_TRIES && f->fd == -1; i++) {
 		p->number = number + (uint64_t)i;
 		snprintf(name, sizeof(name), "%llu",
 		    (unsigned long long)p->number);
 		f->fd = folder_mkdir(f->top, name);
 		if (f->fd == -1 && errno != EEXIST)
-			break;
+			return (-1);
 	}
-	if (f->fd == -1 || fstat(f->fd, &st) == -1)
-		return (landing_errno(res, "making the landing folder", path));
+	if (f->fd == -1)
+		return (-1);
+	if (fstat(f->fd, &st) == -1) {
+		(void)unlinkat(f->top, name, AT_REMOVEDIR);
+		return (-1);
+	}
 	p->dev = st.st_dev;
 	p->ino = st.st_ino;
+	return (0);
+}
+
+int
+folder_make(struct folder *f, struct plan *p, int root, const char *sid,
+    uint64_t number, struct landing_result *res)
+{
+	char	path[NAME_MAX];
+
+	folder_init(f);
+	if (folder_parent(f, root, sid, path, sizeof(path)) == -1)
+		return (landing_errno(res, "opening", "."));
 	if ((p->folder = strdup(path)) == NULL)
 		return (landing_fail(res, "land.failed", "out of memory"));
-	return (0);
+	if (folder_top(f, path, res) == 0) {
+		if (folder_number(f, p, number) == 0)
+			return (0);
+		landing_errno(res, "making the landing folder", path);
+	}
+	if (f->top != -1)
+		(void)folder_remove_top(f, path);
+	return (-1);
 }
 
 int
@@ -200,19 +221,23 @@ folder_open(struct folder *f, const struct plan *p, int root)
 }
 
 /* The top folder goes with the last landing in it. */
-static void
+static int
 folder_remove_top(const struct folder *f, const char *path)
 {
 	const char	*slash = strrchr(path, '/');
 	const char	*name = slash != NULL ? slash + 1 : path;
 
-	if (unlinkat(f->parent, name, AT_REMOVEDIR) == 0 || slash != NULL)
-		return;
+	if (unlinkat(f->parent, name, AT_REMOVEDIR) == 0)
+		return (0);
+	if (errno != ENOTEMPTY && errno != EEXIST)
+		return (-1);
 	/* Only our .gitignore may be left in it: try, and put it back. */
-	if (unlinkat(f->top, ".gitignore", 0) == -1)
-		return;
-	if (unlinkat(f->parent, name, AT_REMOVEDIR) == -1)
-		(void)folder_ignore(f->top);
+	if (slash != NULL || unlinkat(f->top, ".gitignore", 0) == -1)
+		return (0);
+	if (unlinkat(f->parent, name, AT_REMOVEDIR) == 0)
+		return (0);
+	(void)folder_ignore(f->top);
+	return (errno == ENOTEMPTY || errno == EEXIST ? 0 : -1);
 }
 
 /* Killed before any journal: the top folder and an empty one in it. */
@@ -237,7 +262,7 @@ sweep_one(int root, const char *parent, const char *name, const char *path)
 				(void)unlinkat(f.top, de->d_name,
 				    AT_REMOVEDIR);
 		closedir(dir);
-		folder_remove_top(&f, path);
+		(void)folder_remove_top(&f, path);
 	}
 	folder_close(&f);
 }
@@ -297,6 +322,5 @@ folder_remove(struct folder *f, const struct plan *p)
 	snprintf(name, sizeof(name), "%llu", (unsigned long long)p->number);
 	if (unlinkat(f->top, name, AT_REMOVEDIR) == -1)
 		return (-1);
-	folder_remove_top(f, p->folder);
-	return (0);
+	return (folder_remove_top(f, p->folder));
 }

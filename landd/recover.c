@@ -36,11 +36,13 @@ intent_displaced(const struct folder *f, const char *sid)
 }
 
 static int
-recover_intent(const struct plan *p, struct folder *f, const char *sid,
-    struct landing_result *res)
+recover_intent(const struct plan *p, int root, struct folder *f,
+    const char *sid, struct landing_result *res)
 {
-	if (f->fd == -1)
+	if (f->fd == -1) {
+		folder_sweep(root, sid);
 		return (0);
+	}
 	if (intent_displaced(f, sid))
 		return (landing_fail(res, "land.unfinished", "%s/%llu holds "
 		    "files of the project's, and the journal does not say so; "
@@ -53,7 +55,7 @@ recover_intent(const struct plan *p, struct folder *f, const char *sid,
 
 static int
 recover_whole(const struct plan *p, int root, struct folder *f,
-    const uint8_t *journal, size_t len, struct landing_result *res)
+    const char *sid, const uint8_t *journal, size_t len, struct landing_result *res)
 {
 	int	back;
 
@@ -68,8 +70,12 @@ recover_whole(const struct plan *p, int root, struct folder *f,
 		return (0);
 	}
 	back = plan_back(p, root, f, res);
-	if (back == 0 && f->fd != -1)
-		(void)folder_remove(f, p);
+	if (back == 0 && f->fd == -1)
+		folder_sweep(root, sid);
+	else if (back == 0 && folder_remove(f, p) == -1) {
+		landing_errno(res, "removing", p->folder);
+		back = -1;
+	}
 	(void)syncfs(root);
 	return (back == -1 ? -1 : 0);
 }
@@ -95,8 +101,9 @@ landing_recover(const struct job *job, const char *sid,
 	else if (folder_open(&f, &p, root) == -1)
 		rv = landing_errno(res, "opening", p.folder);
 	else
-		rv = whole ? recover_whole(&p, root, &f, journal, len, res) :
-		    recover_intent(&p, &f, sid, res);
+		rv = whole ? recover_whole(&p, root, &f, sid, journal, len,
+		    res) :
+		    recover_intent(&p, root, &f, sid, res);
 	folder_close(&f);
 	plan_free(&p);
 	close(root);

@@ -50,10 +50,16 @@ xattrs_user(int from, int to)
 }
 
 /* The group where we are a member of it; else it stays ours. */
+static bool
+group_not_ours(int e)
+{
+	return (e == EPERM || e == EINVAL);
+}
+
 static int
 group_set(int fd, gid_t gid)
 {
-	return (fchown(fd, (uid_t)-1, gid) == -1 && errno != EPERM && errno != EINVAL ?
+	return (fchown(fd, (uid_t)-1, gid) == -1 && !group_not_ours(errno) ?
 	    -1 : 0);
 }
 
@@ -246,6 +252,7 @@ stage_link(struct op *op, const struct job *job, int root,
 	struct digest	d;
 	struct place	pl;
 	ssize_t		n;
+	int		rv;
 
 	n = link_text(op, job, root, text, sizeof(text));
 	if (n <= 0 || n > PATH_MAX - 1 || memchr(text, '\0', (size_t)n) != NULL)
@@ -257,11 +264,12 @@ stage_link(struct op *op, const struct job *job, int root,
 		return (stage_wrong(op, res));
 	if (symlinkat(text, f->fd, op_name(op).s) == -1)
 		return (landing_errno(res, "staging", op->path));
-	if (place_open(root, op->path, &pl) == 0 && pl.present)
-		(void)fchownat(f->fd, op_name(op).s, (uid_t)-1, pl.st.st_gid,
-		    AT_SYMLINK_NOFOLLOW);
+	rv = place_open(root, op->path, &pl);
+	if (rv == 0 && pl.present && fchownat(f->fd, op_name(op).s, (uid_t)-1,
+	    pl.st.st_gid, AT_SYMLINK_NOFOLLOW) == -1 && !group_not_ours(errno))
+		rv = -1;
 	place_close(&pl);
-	return (0);
+	return (rv == -1 ? landing_errno(res, "the group of", op->path) : 0);
 }
 
 /* With all rights of the owner until everything is in it. */

@@ -120,6 +120,22 @@ write_prepare(struct plan *p, const struct job *job, int root,
 	return (0);
 }
 
+/* Nothing real is in the folder: it goes, if need be at the next start. */
+static void
+write_clear(const struct plan *p, struct folder *f,
+    struct landing_result *res)
+{
+	char	why[LANDING_WHY];
+
+	if (folder_remove(f, p) == 0)
+		return;
+	snprintf(why, sizeof(why), "%s", res->why);
+	res->code = "land.unfinished";
+	snprintf(res->why, sizeof(res->why), "%.600s; %s could not be removed "
+	    "(%s), which is tried again at the next start", why, p->folder,
+	    strerror(errno));
+}
+
 /* After it: whole, or back. */
 static int
 write_carry_out(const struct plan *p, int root, struct folder *f,
@@ -139,7 +155,7 @@ write_carry_out(const struct plan *p, int root, struct folder *f,
 	}
 	kept = plan_back(p, root, f, res);
 	if (kept == 0)
-		(void)folder_remove(f, p);
+		write_clear(p, f, res);
 	if (f->fd != -1)
 		(void)syncfs(f->fd);
 	return (-1);
@@ -166,7 +182,7 @@ landing_write(const struct job *job, const struct changeset *set,
 		goto out;
 	if (write_prepare(&p, job, root, sid, &f, ops, &journal, &len,
 	    res) == -1)
-		(void)folder_remove(&f, &p);
+		write_clear(&p, &f, res);
 	else
 		rv = write_carry_out(&p, root, &f, journal, len, res);
 out:
