@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <errno.h>
 #include <grp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,11 +74,21 @@ drop_caps(const struct drop *d)
 		fatal("clearing the ambient set");
 }
 
+static bool
+has_group(const gid_t *groups, size_t n, gid_t gid)
+{
+	while (n-- > 0)
+		if (groups[n] == gid)
+			return (true);
+	return (false);
+}
+
 static void
 verify_ids(const struct drop *d)
 {
 	uid_t	r, e, s;
 	gid_t	groups[1024];
+	size_t	i;
 	int	n;
 
 	if (getresuid(&r, &e, &s) == -1 || r != d->uid || e != d->uid ||
@@ -89,6 +100,11 @@ verify_ids(const struct drop *d)
 	n = getgroups(sizeof(groups) / sizeof(groups[0]), groups);
 	if (n == -1 || (size_t)n != d->ngroups)
 		fatalx("%d supplementary groups, not %zu", n, d->ngroups);
+	/* The kernel gives them back sorted. */
+	for (i = 0; i < d->ngroups; i++)
+		if (!has_group(groups, d->ngroups, d->groups[i]))
+			fatalx("group %u was not taken on",
+			    (unsigned int)d->groups[i]);
 }
 
 static void
