@@ -2,7 +2,7 @@
  * Clients: sbxd hands their sockets over when they attach. What a client
  * sends is its session's own affair, but none of it ends the worker.
  */
-#include <sys/types.h>
+#include <sys/stat.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -133,7 +133,10 @@ void
 client_add(struct worker *w, int fd)
 {
 	struct client	*c;
+	struct stat	 st;
 
+	if (fstat(fd, &st) == -1 || !S_ISSOCK(st.st_mode))
+		fatalx("ATTACH with a descriptor that is no socket");
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		fatal("a client");
 	c->w = w;

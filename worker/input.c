@@ -158,7 +158,6 @@ static void
 input_end(struct worker *w)
 {
 	struct termios	tio;
-	uint8_t		end[2];
 	size_t		n;
 
 	if (!w->tty) {
@@ -167,11 +166,11 @@ input_end(struct worker *w)
 	}
 	if (tcgetattr(w->in_fd, &tio) == -1 || tio.c_cc[VEOF] == 0)
 		return;
-	memset(end, tio.c_cc[VEOF], sizeof(end));
 	n = (tio.c_lflag & ICANON) && w->in_line > 0 ? 2 : 1;
-	w->in_line = 0;
-	if (write(w->in_fd, end, n) == -1)
-		log_debug("%s: the terminal takes no end of file", w->session);
+	while (n-- > 0)
+		if (evbuffer_add(w->in, &tio.c_cc[VEOF], 1) == -1)
+			fatalx("the input's queue");
+	event_add(w->in_wev, NULL);
 }
 
 static void

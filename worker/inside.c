@@ -38,13 +38,16 @@ inside_send(struct worker *w, uint32_t type, int fd, const void *body)
 		close(fd);
 }
 
-/* Whoever floods us while init is frozen is not queued without end. */
+/* One that comes before there is a command is not lost. Whoever floods us
+ * while init is frozen is not queued without end. */
 void
 inside_signal(struct worker *w, int sig)
 {
 	struct m_SIGNAL	m = { .sig = (uint64_t)sig };
 
-	if (w->init != NULL && w->running && !w->over &&
+	if (!w->running)
+		w->early = sig;
+	else if (w->init != NULL && !w->over &&
 	    peer_queued(w->init) < LIMIT_SMALL)
 		peer_send(w->init, MSG_SIGNAL, 0, -1, &m);
 }
@@ -167,6 +170,8 @@ worker_on_running(struct peer *p, struct msg *msg)
 	peer_send(w->sbxd, MSG_RUNNING, 0, -1, m);
 	client_all(w, MSG_RUNNING, m);
 	output_flow(w);
+	if (w->early != 0)
+		inside_signal(w, w->early);
 	if (w->hangup)
 		end_hangup(w);
 }

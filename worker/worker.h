@@ -69,6 +69,7 @@ struct worker {
 	uint64_t	 nextro;
 	unsigned int	 wired;		/* PTYs that have come */
 	bool		 running, over, hangup;
+	int		 early;		/* a signal before there was a command */
 	uint64_t	 pid, status, ms;
 	bool		 exited;	/* status and ms are there */
 	char		*code, *reason;	/* why it is over, if not */

@@ -171,6 +171,20 @@ ATF_TC_BODY(pipes_signal, tc)
 	ATF_CHECK_EQ(128 + SIGKILL, session_end(&s));
 }
 
+/* One that comes before the command is there. */
+ATF_TC_WITHOUT_HEAD(signal_early);
+ATF_TC_BODY(signal_early, tc)
+{
+	struct session_opts	o = { .argv = ARGV("sleep", "100") };
+	struct m_SIGNAL		m = { .sig = SIGINT };
+
+	session_begin(&s, &o);
+	session_client(&s, MSG_SIGNAL, &m);
+	session_tree(&s);
+	session_go(&s);
+	ATF_CHECK_EQ(128 + SIGINT, session_end(&s));
+}
+
 /*
  * Finding it
  */
@@ -453,6 +467,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, pipes_output);
 	ATF_TP_ADD_TC(tp, pipes_background);
 	ATF_TP_ADD_TC(tp, pipes_signal);
+	ATF_TP_ADD_TC(tp, signal_early);
 	ATF_TP_ADD_TC(tp, missing);
 	ATF_TP_ADD_TC(tp, notexec);
 	ATF_TP_ADD_TC(tp, script);

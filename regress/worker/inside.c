@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
@@ -198,9 +199,24 @@ forbidden_ioctls(void)
 	TRY(ioctl, 0, 0x10000541cUL, &c);
 }
 
+/* init's memory and descriptors, which ptrace would open. */
+static void
+forbidden_init(void)
+{
+	char		c;
+	struct iovec	here = { &c, 1 }, there = { (void *)4096, 1 };
+
+	TRY(ptrace, 16 /* PTRACE_ATTACH */, 1, 0, 0);
+	TRY(ptrace, 0x4206 /* PTRACE_SEIZE */, 1, 0, 0);
+	TRY(process_vm_readv, 1, &here, 1, &there, 1, 0);
+	TRY(process_vm_writev, 1, &here, 1, &there, 1, 0);
+	NR(438, "pidfd_getfd", (int)syscall(434, 1, 0), 3, 0);
+}
+
 static void
 forbidden(void)
 {
+	forbidden_init();
 	forbidden_namespaces();
 	forbidden_mounts();
 	forbidden_kernel();
