@@ -25,6 +25,6 @@ pledge(enum pledge which)
 	/* No TSYNC: every one of our programs has a single thread. */
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == -1)
 		fatal("loading the seccomp filter");
-	/* An allow-list has no reason to allow prctl: asking with one is
-	 * left to the tests, which read /proc/PID/status. */
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_FILTER)
+		fatalx("the seccomp filter is not in force");
 }

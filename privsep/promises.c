@@ -5,6 +5,7 @@
  */
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -45,6 +46,8 @@ static const struct rule stdio_rules[] = {
 	CALL(clock_gettime), CALL(gettimeofday), CALL(clock_nanosleep),
 	CALL(getpid), CALL(gettid), CALL(poll), CALL(ppoll),
 	CALL(exit), CALL(exit_group),
+	/* pledge's own check that it is in force */
+	IF1(prctl, IS(0, PR_GET_SECCOMP)),
 	END
 };
 static const struct promise stdio = { "stdio", stdio_rules };
@@ -95,6 +98,13 @@ static const struct rule listen_rules[] = {
 };
 static const struct promise listening = { "listen", listen_rules };
 
+/* config: conf reads its one file, in the folder that Landlock leaves. */
+static const struct rule config_rules[] = {
+	IF1(openat, BITS(2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY)),
+	END
+};
+static const struct promise config = { "config", config_rules };
+
 /* sync: landd writes journals and baselines to descriptors it is handed. */
 static const struct rule sync_rules[] = {
 	CALL(fsync), CALL(fdatasync), CALL(ftruncate),
@@ -109,10 +119,10 @@ static const struct rule reap_rules[] = {
 };
 static const struct promise reap = { "reap", reap_rules };
 
-/* netlink: requests on the session's sockets that init opened. */
+/* netlink: requests on the session's sockets that init opened, which say
+ * what they are by getsockopt; answers come by recvmsg, both in msg. */
 static const struct rule netlink_rules[] = {
-	CALL(sendto), CALL(recvfrom), CALL(bind), CALL(getsockname),
-	CALL(setsockopt),
+	CALL(sendto),
 	END
 };
 static const struct promise netlink = { "netlink", netlink_rules };
@@ -276,5 +286,5 @@ const struct program programs[PLEDGE_COUNT] = {
 	    &accepting, &tty),
 	[PLEDGE_INIT] = DENY_LIST("init", &kernel, &namespaces, &reach,
 	    &families),
-	[PLEDGE_CONF] = ALLOW_LIST("conf", &stdio, &msg, &state),
+	[PLEDGE_CONF] = ALLOW_LIST("conf", &stdio, &msg, &config),
 };
