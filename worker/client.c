@@ -93,7 +93,9 @@ worker_on_signal(struct peer *p, struct msg *msg)
 		client_drop(c, "SIGNAL: there is no such signal");
 		return;
 	}
-	inside_signal(c->w, (int)m->sig);
+	/* Whoever floods us is not queued without end. */
+	if (!inside_stuck(c->w))
+		inside_signal(c->w, (int)m->sig);
 }
 
 static void

@@ -19,6 +19,9 @@
 #include "../privsep/proc.h"
 #include "init.h"
 
+static void	init_send_error(struct init *, const char *, const char *,
+		    va_list) __attribute__((format(printf, 3, 0)));
+
 /* Paths in a message may hold any byte; the message is UTF-8. */
 static void
 init_send_error(struct init *in, const char *code, const char *fmt, va_list ap)

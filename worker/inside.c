@@ -38,8 +38,7 @@ inside_send(struct worker *w, uint32_t type, int fd, const void *body)
 		close(fd);
 }
 
-/* One that comes before there is a command is not lost. Whoever floods us
- * while init is frozen is not queued without end. */
+/* One that comes before there is a command is not lost. */
 void
 inside_signal(struct worker *w, int sig)
 {
@@ -47,9 +46,15 @@ inside_signal(struct worker *w, int sig)
 
 	if (!w->running)
 		w->early = sig;
-	else if (w->init != NULL && !w->over &&
-	    peer_queued(w->init) < LIMIT_SMALL)
-		peer_send(w->init, MSG_SIGNAL, 0, -1, &m);
+	else if (!w->over)
+		inside_send(w, MSG_SIGNAL, -1, &m);
+}
+
+/* init does not take what it is sent: the session is frozen, or it is. */
+bool
+inside_stuck(const struct worker *w)
+{
+	return (w->init != NULL && peer_queued(w->init) > 0);
 }
 
 /* init may pass its descriptors out once it is known and set up. */

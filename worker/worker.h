@@ -69,7 +69,7 @@ struct worker {
 	uint64_t	 nextro;
 	unsigned int	 wired;		/* PTYs that have come */
 	bool		 running, over, hangup;
-	int		 early;		/* a signal before there was a command */
+	int		 early;		/* a signal before the command */
 	uint64_t	 pid, status, ms;
 	bool		 exited;	/* status and ms are there */
 	char		*code, *reason;	/* why it is over, if not */
@@ -92,7 +92,7 @@ struct worker {
 	struct event	*in_wev;
 	bool		 in_eof, in_dead, in_push;
 	size_t		 in_line;	/* bytes since the line's beginning */
-	uint16_t	 rows, cols;	/* a RESIZE before there is a terminal */
+	uint16_t	 rows, cols;	/* a RESIZE before the terminal */
 
 	struct event	*grace;
 	int		 grace_stage;
@@ -110,6 +110,7 @@ void	inside_begin(struct worker *);
 /* Nothing is sent, and the descriptor is closed, where there is no init. */
 void	inside_send(struct worker *, uint32_t, int, const void *);
 void	inside_signal(struct worker *, int);
+bool	inside_stuck(const struct worker *);
 /* init is gone or to go: why it is, NULL for a plain end of file. */
 void	inside_gone(struct worker *, const char *why);
 

@@ -445,8 +445,9 @@ ATF_TC_BODY(network, tc)
 ATF_TC_WITHOUT_HEAD(root);
 ATF_TC_BODY(root, tc)
 {
-	struct session_opts	o = { .argv = SH("ls -l /proc/1/root /proc/1/cwd "
-				    "/proc/1/fd 2>&1 | grep -c denied; "
+	struct session_opts	o = { .argv = SH("ls -l /proc/1/root "
+				    "/proc/1/cwd /proc/1/fd 2>&1 | "
+				    "grep -c denied; "
 				    "readlink /proc/self/root; ls -di / /..; "
 				    "grep -c ' / / ' /proc/self/mountinfo") };
 

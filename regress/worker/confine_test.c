@@ -285,24 +285,25 @@ ATF_TC_BODY(abstract, tc)
 	close(fd);
 }
 
-/* The session looks at its first process, and sees nothing. */
+/* The session looks at its first process, and sees nothing; at itself it
+ * would see all of this. */
 ATF_TC_WITHOUT_HEAD(init_hidden);
 ATF_TC_BODY(init_hidden, tc)
 {
-	struct session_opts	o = { .argv = ARGV("sh", "-c",
-				    "while read k v; do "
-				    "test $k != PPid: || p=$v; done "
-				    "</proc/self/status; for f in environ "
-				    "maps mem auxv; do cat <&3 >&4 2>&4 3<"
-				    "/proc/$p/$f 4>/dev/null && echo $f; "
-				    "done 2>/dev/null; for f in fd fdinfo "
-				    "root cwd; do ls /proc/$p/$f/ "
-				    ">/dev/null 2>&1 && echo $f; done; "
-				    "readlink /proc/$p/exe; kill -9 1; kill -TERM 1; "
-				    "echo alive") };
+	static const char	look[] =
+	    "while read k v; do test $k != PPid: || init=$v; done "
+	    "</proc/self/status; for p in $init self; do "
+	    "for f in environ auxv maps; do "
+	    "head -c 1 /proc/$p/$f >/dev/null 2>&1 && echo $f; done; "
+	    "for f in fd fdinfo root cwd; do "
+	    "ls /proc/$p/$f/ >/dev/null 2>&1 && echo $f; done; "
+	    "readlink /proc/$p/exe >/dev/null && echo exe; echo .; done; "
+	    "kill -9 1; kill -TERM 1; sleep 0.1; echo alive";
+	struct session_opts	o = { .argv = ARGV("sh", "-c", look) };
 
 	ATF_CHECK_EQ(0, session_simple(&s, &o));
-	ATF_CHECK_STREQ("alive\n", s.out[1]);
+	ATF_CHECK_STREQ(".\nenviron\nauxv\nmaps\nfd\nfdinfo\nroot\ncwd\nexe\n."
+	    "\nalive\n", s.out[1]);
 }
 
 ATF_TP_ADD_TCS(tp)

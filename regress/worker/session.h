@@ -24,7 +24,7 @@ struct session_opts {
 	const char *const *argv;	/* NULL-ended */
 	const char *const *env;		/* NULL: PATH, HOME, TERM, LANG */
 	const char	*cwd;		/* NULL: the project */
-	const char	*home, *project;	/* NULL: <scratch>/home, project */
+	const char	*home, *project; /* NULL: <scratch>/home, project */
 	const char *const *ro;
 	const char	*network;	/* NULL: host */
 	bool		 tty;
@@ -67,6 +67,7 @@ void	session_go(struct session *);
 /* All of that, and RUNNING. */
 void	session_run(struct session *, const struct session_opts *);
 
+int64_t	session_now(void);		/* ms */
 /* Handles what comes within so many ms, 0: what is there. */
 void	session_pump(struct session *, int ms);
 /* Waits until *what is not 0. */

@@ -259,8 +259,9 @@ ATF_TC_BODY(paste_literal, tc)
 ATF_TC_WITHOUT_HEAD(paste_unread);
 ATF_TC_BODY(paste_unread, tc)
 {
-	struct session_opts	 o = at_tty(SH("stty raw -echo; echo '<ready>'; "
-				    "sleep 1; head -c 4194304 | tr -dc x | "
+	struct session_opts	 o = at_tty(SH("stty raw -echo; "
+				    "echo '<ready>'; sleep 1; "
+				    "head -c 4194304 | tr -dc x | "
 				    "wc -c"));
 	char			*text = malloc(4 << 20);
 
@@ -328,7 +329,8 @@ ATF_TC_BODY(last_output, tc)
 	ATF_CHECK_EQ(10000006, s.outlen[1]);
 	ATF_CHECK_STREQ("<last>", s.out[1] + 10000000);
 	for (i = 0; i < 40; i++) {
-		ATF_CHECK_EQ(0, run_tty("head -c 60000 /dev/zero | tr '\\0' x"));
+		ATF_CHECK_EQ(0, run_tty("head -c 60000 /dev/zero | "
+		    "tr '\\0' x"));
 		ATF_REQUIRE_EQ(60000, s.outlen[1]);
 	}
 }
