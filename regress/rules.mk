@@ -17,20 +17,23 @@ TEST_C_WHOLE :=	$(foreach t,$(TEST_C),$(call whole,$(t)))
 ISOLATE =	$(BUILD)/regress/lib/isolate
 
 # What compiles for tests only (a suite's own file is in OBJS already).
-TEST_SRCS :=	$(sort regress/lib/isolate.c $(test_lib_SRCS) \
+TEST_SRCS :=	$(sort $(test_lib_SRCS) \
 		$(TEST_C:%=%.c) $(REGRESS_HELPERS:%=%.c) \
-		$(filter-out $(OBJ_SRCS),$(foreach t,$(TEST_C),$($(t)_SRCS))))
+		$(filter-out $(OBJ_SRCS),$(foreach t,$(TEST_C) \
+		$(REGRESS_HELPERS),$($(t)_SRCS))))
 TEST_OBJS :=	$(call obj,$(TEST_SRCS))
 $(call obj,$(test_lib_SRCS) $(TEST_C:%=%.c)): OBJ_LIBS += atf-c
 $(foreach t,$(TEST_C),$(eval $(call obj,$(t).c): OBJ_LIBS += $($(t)_LIBS)))
 $(foreach t,$(REGRESS_HELPERS),$(eval $(call obj,$(t).c): \
     OBJ_LIBS += $($(t)_LIBS)))
-$(call obj,regress/lib/isolate.c): OBJ_DEFS = -DSBX_SRC='"$(CURDIR)"'
 
-$(ISOLATE): $(call obj,regress/lib/isolate.c)
+# Never sanitized: a process whose pid namespace has ended cannot be looked at
+# for leaks.
+$(ISOLATE): regress/lib/isolate.c $(BUILD)/.flags
 	@mkdir -p $(@D)
-	@$(call say,link,$@)
-	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $^
+	@$(call say,cc,$@)
+	$(Q)$(HOSTCC) $(STD) -O1 $(WARN) -DSBX_SRC='"$(CURDIR)"' \
+	    $(call pkg_cflags,libbsd-overlay) -o $@ $<
 
 # $(1) test or helper, $(2) what comes with it, $(3) libraries.
 define test_rule
