@@ -1,4 +1,5 @@
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -122,10 +123,16 @@ void
 unveil_fd(struct unveil *u, int fd, int rights)
 {
 	struct ll_path	rule = { .parent_fd = fd };
+	struct stat	st;
 
 	if (u->ruleset == -1)
 		return;
 	rule.allowed = unveil_rights(rights) & u->handled;
+	/* A rule with a folder's rights for a file is EINVAL. */
+	if (fstat(fd, &st) == -1)
+		fatal("a descriptor for a Landlock rule");
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed &= LL_WRITE_FILE | LL_READ_FILE | LL_TRUNCATE;
 	if (syscall(SYS_landlock_add_rule, u->ruleset, LL_RULE_PATH_BENEATH,
 	    &rule, 0) == -1)
 		fatal("adding a Landlock rule");
