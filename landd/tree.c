@@ -159,7 +159,7 @@ tree_chmod(int dir, const char *name, ino_t ino, mode_t mode)
 	}
 	if (rv == -1 && errno == ENOSYS) {	/* before Linux 6.6 */
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		rv = chmod(path, mode);
+		rv = fchmodat(AT_FDCWD, path, mode, 0);
 	}
 	saved = errno;
 	close(fd);

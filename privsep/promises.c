@@ -148,6 +148,12 @@ static const struct rule files_rules[] = {
 	CALL(fstatfs), CALL(faccessat), CALL(faccessat2),
 	CALL(fgetxattr), CALL(fsetxattr), CALL(flistxattr), CALL(getxattr),
 	CALL(listxattr), CALL(fadvise64), CALL(umask),
+	/* a landing folder inherits no ACL */
+	CALL(fremovexattr),
+	/* a mode by the inode, where opening it takes rights on it */
+	CALL_NR(452) /* fchmodat2 */,
+	/* whose files are ours to replace, which group a new one gets */
+	CALL(geteuid), CALL(getegid),
 	END
 };
 static const struct promise files = { "files", files_rules };

@@ -1,0 +1,471 @@
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "../privsep/proc.h"
+#include "job.h"
+
+/*
+ * The child's side. It runs as the session's user and reads what a session
+ * wrote, so nothing it says is believed: each message has its turn, each is
+ * checked and made anew for the broker, and whatever is wrong ends this job
+ * and no more.
+ */
+#define ITEMS_MAX	2000000
+#define COMMITS_MAX	2	/* the intent, the whole */
+#define STATUS_WAIT	2	/* seconds, from EOF to spawn's word of it */
+
+static void	child_gone(struct peer *, const char *);
+static void	child_drained(struct peer *);
+
+static void
+child_broken(struct job *j, const char *why)
+{
+	log_warnx("job %u, session %s: its child: %s", j->id, j->session, why);
+	if (j->commits > 0)
+		job_fail(j, "land.unfinished", "the landing's child broke "
+		    "off: %s; what it began is finished or taken back next",
+		    why);
+	else
+		job_fail(j, "land.failed", "the landing's child: %s", why);
+}
+
+/*
+ * Greeting, and the order
+ */
+static void
+child_work(struct job *j)
+{
+	const struct m_JOB	*m = j->order.body;
+	struct m_WORK		 w = {
+		.session = j->session, .what = m->what, .live = m->live,
+		.project = j->seal.project, .dev = j->seal.dev,
+		.ino = j->seal.ino, .t0 = j->seal.t0, .digest = m->digest,
+		.paths = m->paths, .hide = m->hide
+	};
+
+	peer_send(j->land, MSG_WORK, j->id, -1, &w);
+}
+
+static void
+land_on_hello(struct peer *p, struct msg *msg)
+{
+	struct job	*j = p->ctx;
+	struct m_HELLO	 mine;
+
+	if (!proc_hello_fits(msg->body, ROLE_LAND)) {
+		child_broken(j, "another build than landd's; install one "
+		    "build of the whole suite");
+		return;
+	}
+	proc_hello_fill(&mine, ROLE_LANDD);
+	peer_send(p, MSG_HELLO, 0, -1, &mine);
+	child_work(j);
+	j->greeted = true;
+	if (j->what == JOB_RECOVER) {
+		peer_permit(p, MSG_BYTES, PERMIT_ALWAYS);
+		peer_permit(p, MSG_LANDED, PERMIT_ONCE);
+	} else
+		peer_permit(p, MSG_LFD, PERMIT_ONCE);
+	job_child_feed(j);
+}
+
+/*
+ * Descriptors
+ */
+static void
+land_on_lfd(struct peer *p, struct msg *msg)
+{
+	const struct m_LFD	*m = msg->body;
+	struct m_LFD		 out = { .kind = m->kind };
+	struct job		*j = p->ctx;
+	struct stat		 st;
+	const char		*want = j->project ? "patch" : "project";
+	int			 flags;
+
+	flags = fcntl(msg->fd, F_GETFL);
+	if (strcmp(m->kind, want) != 0 || flags == -1 ||
+	    fstat(msg->fd, &st) == -1) {
+		child_broken(j, "a descriptor that was not due");
+		return;
+	}
+	if (j->project ? !S_ISREG(st.st_mode) || (flags & O_PATH) != 0 ||
+	    (flags & O_ACCMODE) != O_RDONLY : !S_ISDIR(st.st_mode)) {
+		child_broken(j, "a descriptor of another kind than it says");
+		return;
+	}
+	peer_send(landd.sbxd, MSG_LFD, j->id, msg_take_fd(msg), &out);
+	if (!j->project) {
+		j->project = true;
+		peer_permit(p, MSG_STAGED, PERMIT_ONCE);
+	}
+}
+
+/* A file that sbxd keeps for us, verified, as bytes. */
+static int
+feed_open(struct job *j, enum job_fd which, const char *kind)
+{
+	const char	*why;
+
+	j->bufkind = kind;
+	j->bufn = 0;
+	j->off = j->len = 0;
+	if (j->fd[which] == -1) {
+		j->buf = calloc(1, 1);
+		return (j->buf == NULL ? -1 : 0);
+	}
+	if (keep_read(j->fd[which], kind, j->session, &j->buf, &j->len,
+	    &why) == 0)
+		return (0);
+	job_fail(j, "land.state", "the %s of session %s %s: it was changed or "
+	    "is of another key; nothing is landed", kind, j->session, why);
+	return (-1);
+}
+
+static void
+feed_bytes(struct job *j)
+{
+	struct m_BYTES	b = { .kind = j->bufkind };
+	size_t		n;
+
+	while (j->buf != NULL && peer_queued(j->land) < LIMIT_OUTQ) {
+		n = j->len - j->off < LIMIT_CHUNK ? j->len - j->off :
+		    LIMIT_CHUNK;
+		b.n = j->bufn++;
+		b.data.p = j->buf + j->off;
+		b.data.len = n;
+		j->off += n;
+		b.last = j->off == j->len;
+		peer_send(j->land, MSG_BYTES, j->id, -1, &b);
+		if (b.last) {
+			free(j->buf);
+			j->buf = NULL;
+		}
+	}
+}
+
+/* The files first, which come from here alone; then the view. */
+void
+job_child_feed(struct job *j)
+{
+	static const char *const	words[] = { "view", "layer", "stage" };
+	struct m_LFD			lfd;
+	int				i;
+
+	if (j->land == NULL || !j->greeted || !j->files)
+		return;
+	if (j->bufkind == NULL && feed_open(j, JOBFD_BASELINE, "baseline") ==
+	    -1)
+		return;
+	feed_bytes(j);
+	if (j->buf == NULL && j->what == JOB_RECOVER && !j->bufjournal) {
+		j->bufjournal = true;
+		if (feed_open(j, JOBFD_JOURNAL, "journal") == -1)
+			return;
+		feed_bytes(j);
+	}
+	for (i = JOBFD_VIEW; i <= JOBFD_STAGE && j->buf == NULL; i++) {
+		if (j->fd[i] == -1)
+			continue;
+		lfd.kind = words[i - JOBFD_VIEW];
+		peer_send(j->land, MSG_LFD, j->id, j->fd[i], &lfd);
+		j->fd[i] = -1;
+	}
+}
+
+/*
+ * What it found
+ */
+static void
+land_on_staged(struct peer *p, struct msg *msg)
+{
+	struct job	*j = p->ctx;
+
+	(void)msg;
+	j->staged = true;
+	peer_send(landd.sbxd, MSG_STAGED, j->id, -1, NULL);
+	if (j->what == JOB_DISCARD) {
+		peer_permit(p, MSG_BYTES, PERMIT_ALWAYS);
+		return;
+	}
+	peer_permit(p, MSG_CHANGE, PERMIT_ALWAYS);
+	peer_permit(p, MSG_SKIPPED, PERMIT_ALWAYS);
+	peer_permit(p, MSG_IGNORED, PERMIT_ALWAYS);
+	peer_permit(p, MSG_LANDING, PERMIT_ONCE);
+}
+
+/* Decoded by the field table, and encoded by it again. */
+static void
+land_on_item(struct peer *p, struct msg *msg)
+{
+	struct job	*j = p->ctx;
+
+	if (++j->items > ITEMS_MAX) {
+		child_broken(j, "a list without an end");
+		return;
+	}
+	peer_send(landd.sbxd, msg->type, j->id, -1, msg->body);
+	if (peer_queued(landd.sbxd) > LIMIT_OUTQ)
+		peer_pause(p);
+}
+
+static void
+land_on_landing(struct peer *p, struct msg *msg)
+{
+	const struct m_LANDING	*m = msg->body;
+	struct job		*j = p->ctx;
+
+	if (m->digest.len != DIGEST_LEN) {
+		child_broken(j, "a digest of another length");
+		return;
+	}
+	peer_send(landd.sbxd, MSG_LANDING, j->id, -1, m);
+	peer_permit(p, MSG_CHANGE, PERMIT_NO);
+	peer_permit(p, MSG_SKIPPED, PERMIT_NO);
+	peer_permit(p, MSG_IGNORED, PERMIT_NO);
+	if (j->what == JOB_APPLY) {
+		peer_permit(p, MSG_BYTES, PERMIT_ALWAYS);
+		/* Where there was nothing to land. */
+		peer_permit(p, MSG_LANDED, PERMIT_ONCE);
+	} else {
+		if (j->what == JOB_PATCH)
+			peer_permit(p, MSG_LFD, PERMIT_ONCE);
+		peer_permit(p, MSG_END, PERMIT_ONCE);
+	}
+}
+
+static void
+land_on_end(struct peer *p, struct msg *msg)
+{
+	struct job	*j = p->ctx;
+
+	(void)msg;
+	peer_send(landd.sbxd, MSG_END, j->id, -1, NULL);
+	job_over(j);
+}
+
+/*
+ * What it wants kept
+ */
+static bool
+keep_due(const struct job *j, const char *kind)
+{
+	if (strcmp(kind, "journal") == 0)
+		return (j->what == JOB_APPLY && j->commits < COMMITS_MAX &&
+		    !j->baselined);
+	/* Baselines after an apply without a journal would be a lie. */
+	return (strcmp(kind, "baseline") == 0 && !j->baselined &&
+	    (j->what != JOB_APPLY || j->commits == COMMITS_MAX));
+}
+
+static void
+keep_done(struct job *j)
+{
+	if (keep_end(&j->keep) == -1) {
+		log_warn("writing the %s of session %s", j->keep.kind,
+		    j->session);
+		child_broken(j, "its journal or baselines could not be "
+		    "written to the state");
+		return;
+	}
+	j->keeping = false;
+	if (strcmp(j->keep.kind, "journal") == 0) {
+		j->commits++;
+		peer_send(j->land, MSG_COMMITTED, j->id, -1, NULL);
+		return;
+	}
+	j->baselined = true;
+	peer_permit(j->land, MSG_LANDED, PERMIT_ONCE);
+}
+
+/* The journal's second part stands behind its first in the file. */
+static void
+keep_start(struct job *j, bool journal)
+{
+	if (!journal)
+		keep_begin(&j->keep, j->fd[JOBFD_NEWBASE], "baseline",
+		    j->session);
+	else if (j->commits == 0)
+		keep_begin(&j->keep, j->fd[JOBFD_JOURNAL], "journal",
+		    j->session);
+	j->keeping = true;
+	j->part = 0;
+}
+
+static void
+land_on_bytes(struct peer *p, struct msg *msg)
+{
+	const struct m_BYTES	*m = msg->body;
+	struct job		*j = p->ctx;
+	bool			 journal = strcmp(m->kind, "journal") == 0;
+
+	if (!j->keeping) {
+		if (!keep_due(j, m->kind)) {
+			child_broken(j, "bytes that were not due");
+			return;
+		}
+		keep_start(j, journal);
+	}
+	if (strcmp(m->kind, j->keep.kind) != 0 || m->n != j->part++ ||
+	    (m->data.len == 0 && !m->last)) {
+		child_broken(j, "bytes out of order");
+		return;
+	}
+	if (keep_add(&j->keep, m->data.p, m->data.len) == -1) {
+		log_warn("writing the %s of session %s", m->kind, j->session);
+		child_broken(j, errno == EFBIG ? "it keeps more than fits" :
+		    "its journal or baselines could not be written to the "
+		    "state");
+		return;
+	}
+	if (m->last)
+		keep_done(j);
+}
+
+static void
+land_on_landed(struct peer *p, struct msg *msg)
+{
+	const struct m_LANDED	*m = msg->body;
+	struct job		*j = p->ctx;
+
+	if (j->keeping || (!j->baselined && (m->files != 0 ||
+	    m->paths.n != 0 || (j->what == JOB_APPLY && j->commits != 0)))) {
+		child_broken(j, "a landing without its baselines");
+		return;
+	}
+	peer_send(landd.sbxd, MSG_LANDED, j->id, -1, m);
+	job_over(j);
+}
+
+/*
+ * Its end
+ */
+
+/* The tree is as it was, says the child: then nothing is to be recovered. */
+static bool
+journal_drop(struct job *j)
+{
+	int	fd = j->fd[JOBFD_JOURNAL];
+
+	return (ftruncate(fd, 0) == 0 && fsync(fd) == 0);
+}
+
+static void
+land_on_error(struct peer *p, struct msg *msg)
+{
+	const struct m_ERROR	*m = msg->body;
+	struct job		*j = p->ctx;
+	const char		*code = m->code;
+
+	if (strspn(code, "abcdefghijklmnopqrstuvwxyz.") != strlen(code)) {
+		child_broken(j, "an error that is no word");
+		return;
+	}
+	if (j->what == JOB_APPLY && j->commits > 0 &&
+	    strcmp(code, "land.unfinished") != 0 && !journal_drop(j))
+		code = "land.unfinished";
+	job_fail(j, code, "%s", m->message);
+}
+
+void
+job_child_lost(struct job *j, bool known, uint64_t status)
+{
+	char	why[128];
+	int	st = (int)status;
+
+	if (j->over)
+		return;
+	if (!known)
+		snprintf(why, sizeof(why), "closed its socket");
+	else if (WIFSIGNALED(st))
+		snprintf(why, sizeof(why), "was ended by signal %d (%s)",
+		    WTERMSIG(st), strsignal(WTERMSIG(st)));
+	else
+		snprintf(why, sizeof(why), "ended with status %d before it "
+		    "was done", WEXITSTATUS(st));
+	child_broken(j, why);
+}
+
+static void
+child_unknown(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	job_child_lost(arg, false, 0);
+}
+
+static void
+child_gone(struct peer *p, const char *why)
+{
+	static const struct timeval	tv = { .tv_sec = STATUS_WAIT };
+	struct job			*j = p->ctx;
+
+	if (why != NULL) {
+		child_broken(j, why);
+		return;
+	}
+	if (j->ended) {
+		job_child_lost(j, true, j->status);
+		return;
+	}
+	peer_free(p);
+	j->land = NULL;
+	if ((j->timer = evtimer_new(landd.base, child_unknown, j)) == NULL ||
+	    evtimer_add(j->timer, &tv) == -1)
+		job_child_lost(j, false, 0);
+}
+
+static void
+child_drained(struct peer *p)
+{
+	job_child_feed(p->ctx);
+}
+
+static const struct handler land_table[] = {
+	{ MSG_HELLO,	PERMIT_ONCE,	land_on_hello },
+	{ MSG_LFD,	PERMIT_NO,	land_on_lfd },
+	{ MSG_STAGED,	PERMIT_NO,	land_on_staged },
+	{ MSG_CHANGE,	PERMIT_NO,	land_on_item },
+	{ MSG_SKIPPED,	PERMIT_NO,	land_on_item },
+	{ MSG_IGNORED,	PERMIT_NO,	land_on_item },
+	{ MSG_LANDING,	PERMIT_NO,	land_on_landing },
+	{ MSG_BYTES,	PERMIT_NO,	land_on_bytes },
+	{ MSG_LANDED,	PERMIT_NO,	land_on_landed },
+	{ MSG_END,	PERMIT_NO,	land_on_end },
+	{ MSG_ERROR,	PERMIT_ONCE,	land_on_error },
+};
+
+static const struct peer_ops	land_ops = {
+	.table = land_table,
+	.n = sizeof(land_table) / sizeof(land_table[0]),
+	.gone = child_gone,
+	.drained = child_drained,
+};
+
+int
+job_child_start(struct job *j)
+{
+	struct m_CHILD	child = {
+		.session = j->session, .uid = j->seal.uid,
+		.gid = j->seal.gid, .groups = j->seal.groups
+	};
+	int		sv[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) == -1)
+		return (-1);
+	j->land = peer_new(landd.base, sv[0], ROLE_LANDD, ROLE_LAND,
+	    &land_ops, j);
+	if (j->land == NULL) {
+		close(sv[1]);
+		return (-1);
+	}
+	peer_send(landd.spawn, MSG_CHILD, j->id, sv[1], &child);
+	return (0);
+}

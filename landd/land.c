@@ -1,0 +1,263 @@
+/*
+ * land: walks, diffs, stages, writes, as the session's user, shut into the
+ * project, the session's view of it and a staging folder. Executed by spawn
+ * on landd's word; fd 3 is landd.
+ */
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+
+#include "../common/log.h"
+#include "../privsep/drop.h"
+#include "../privsep/pledge.h"
+#include "../privsep/proc.h"
+#include "../privsep/unveil.h"
+#include "land.h"
+#include "plan.h"
+
+#define LAND_NOFILE	256
+#define LAND_AS		(1UL << 30)
+#define LAND_CPU	600		/* seconds, a whole job */
+#define NSEC		UINT64_C(1000000000)
+
+/* spawn has dropped everything before it executed us: looked at, not
+ * believed, since uid 0 without this would be root again. */
+static void
+land_powerless(void)
+{
+	struct __user_cap_header_struct	hdr = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct	data[2];
+	int				c;
+
+	if (syscall(SYS_capget, &hdr, data) == -1)
+		fatal("capget");
+	if ((data[0].effective | data[0].permitted | data[0].inheritable |
+	    data[1].effective | data[1].permitted | data[1].inheritable) != 0)
+		fatalx("started with capabilities: this is for spawn to do");
+	for (c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) != -1; c++)
+		if (prctl(PR_CAPBSET_READ, c, 0, 0, 0) != 0)
+			fatalx("started with capability %d in its bounding "
+			    "set: this is for spawn to do", c);
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		fatalx("started without no_new_privs: this is for spawn to do");
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
+		fatal("PR_SET_DUMPABLE");
+}
+
+static void
+land_limits(void)
+{
+	struct rlimit	cpu = { LAND_CPU, LAND_CPU };
+
+	drop_limits(LAND_NOFILE, LAND_AS);
+	if (setrlimit(RLIMIT_CPU, &cpu) == -1)
+		fatal("RLIMIT_CPU");
+}
+
+/*
+ * The project by its recorded path, with the user's own rights and through
+ * no link; it must be the folder that it was.
+ */
+static void
+land_project(struct land *l)
+{
+	const struct m_WORK	*w = l->work;
+	struct open_how		 how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
+	};
+	struct m_LFD		 lfd = { .kind = "project" };
+	struct stat		 st;
+	int			 fd;
+
+	l->job.project = (int)syscall(SYS_openat2, AT_FDCWD, w->project, &how,
+	    sizeof(how));
+	if (l->job.project == -1)
+		land_fail(l, "land.moved", "%s: %s; the session's changes "
+		    "belong to the folder that was there when it started, put "
+		    "it back", shown_path(w->project).s, errno == ELOOP ?
+		    "there is a link on the way now" : strerror(errno));
+	if (fstat(l->job.project, &st) == -1)
+		land_fail(l, "land.failed", "%s: %s", shown_path(
+		    w->project).s, strerror(errno));
+	if (st.st_dev != w->dev || st.st_ino != w->ino)
+		land_fail(l, "land.moved", "%s is another folder now (device "
+		    "%llu, inode %llu; it was %llu, %llu): the session's "
+		    "changes belong to the old one, put it back",
+		    shown_path(w->project).s, (unsigned long long)st.st_dev,
+		    (unsigned long long)st.st_ino, (unsigned long long)w->dev,
+		    (unsigned long long)w->ino);
+	if (strcmp(w->what, "recover") == 0)
+		return;
+	if ((fd = fcntl(l->job.project, F_DUPFD_CLOEXEC, 0)) == -1)
+		fatal("the project");
+	land_send(l, MSG_LFD, fd, &lfd);
+}
+
+/* What landd has verified: earlier landings, the journal. */
+static void
+land_kept(struct land *l)
+{
+	const char	*why;
+	uint8_t		*buf;
+	size_t		 len;
+
+	landing_state_init(&l->state);
+	land_receive(l, "baseline", &buf, &len);
+	if (len > 0 && landing_state_decode(buf, len, &l->state, &why) == -1)
+		land_fail(l, "land.state", "the session's baselines are %s",
+		    why);
+	free(buf);
+	if (strcmp(l->work->what, "recover") == 0)
+		land_receive(l, "journal", &l->journal, &l->journallen);
+}
+
+static void
+land_job(struct land *l)
+{
+	struct job	*job = &l->job;
+
+	job->view = job->layer = job->stage = -1;
+	job->gitdir = job->commondir = -1;
+	job->root = l->work->project;
+	job->hide = (const char *const *)l->work->hide.v;
+	job->t0.tv_sec = (time_t)(l->work->t0 / NSEC);
+	job->t0.tv_nsec = (long)(l->work->t0 % NSEC);
+	job->baselines = &l->state.baselines;
+	if (strcmp(l->work->what, "recover") == 0)
+		return;
+	job->view = land_receive_fd(l, "view");
+	job->layer = land_receive_fd(l, "layer");
+	job->stage = land_receive_fd(l, "stage");
+	if (changeset_setup(job) == -1)
+		land_fail(l, "land.failed", "libgit2 does not start: %s",
+		    strerror(errno));
+}
+
+/* The project is written by who lands or recovers, and by nobody else. */
+static void
+land_confine(const struct land *l)
+{
+	const struct job	*job = &l->job;
+	struct unveil		*u = unveil_begin();
+	bool			 writes;
+
+	writes = strcmp(l->work->what, "apply") == 0 ||
+	    strcmp(l->work->what, "recover") == 0;
+	unveil_fd(u, job->project, UNVEIL_READ | (writes ?
+	    UNVEIL_WRITE | UNVEIL_REFER : 0));
+	if (job->view != -1)
+		unveil_fd(u, job->view, UNVEIL_READ);
+	if (job->layer != -1)
+		unveil_fd(u, job->layer, UNVEIL_READ);
+	if (job->stage != -1)
+		unveil_fd(u, job->stage, UNVEIL_READ | UNVEIL_WRITE);
+	/* git's folders outside of the project, for the index only. */
+	if (job->gitdir != -1)
+		unveil_fd(u, job->gitdir, UNVEIL_READ);
+	if (job->commondir != -1)
+		unveil_fd(u, job->commondir, UNVEIL_READ);
+	unveil_end(u);
+	pledge(PLEDGE_LAND);
+}
+
+static void
+land_review_failed(struct land *l, const char *why)
+{
+	switch (errno) {
+	case EBUSY:
+		land_fail(l, "land.busy", "%s", why);
+	case ENOSPC:
+	case EDQUOT:
+		land_fail(l, "land.full", "%s; make room on the filesystem of "
+		    "the suite's state", why);
+	default:
+		land_fail(l, "land.failed", "%s", why);
+	}
+}
+
+static void
+land_stale(struct land *l, const struct changeset *set)
+{
+	const struct blob	*want = &l->work->digest;
+	char			 a[2 * DIGEST_LEN + 1], b[2 * DIGEST_LEN + 1];
+
+	if (want->p == NULL || digest_cmp(want->p, set->digest) == 0)
+		return;
+	digest_hex(want->p, a);
+	digest_hex(set->digest, b);
+	land_fail(l, "land.stale", "%.12s was approved, the session now has "
+	    "%.12s: review again", a, b);
+}
+
+static void
+land_patch(struct land *l)
+{
+	struct m_LFD	lfd = { .kind = "patch" };
+	int		fd;
+
+	fd = openat(l->job.stage, "patch", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		land_fail(l, "land.failed", "the patch: %s", strerror(errno));
+	land_send(l, MSG_LFD, fd, &lfd);
+}
+
+static void
+land_review(struct land *l)
+{
+	struct changeset	set;
+	char			why[LANDING_WHY] = "";
+
+	changeset_init(&set);
+	if (changeset_walk(&l->job, &set, why, sizeof(why)) == -1)
+		land_review_failed(l, why);
+	land_send(l, MSG_STAGED, -1, NULL);
+	if (strcmp(l->work->what, "discard") == 0)
+		land_discard(l, &set);
+	if (changeset_patch(&l->job, &set, why, sizeof(why)) == -1 ||
+	    changeset_manifest(&l->job, &set, why, sizeof(why)) == -1)
+		land_review_failed(l, why);
+	land_items(l, &set);
+	land_stale(l, &set);
+	if (strcmp(l->work->what, "apply") == 0)
+		land_apply(l, &set);
+	if (strcmp(l->work->what, "patch") == 0)
+		land_patch(l);
+	land_send(l, MSG_END, -1, NULL);
+	land_end(l);
+}
+
+int
+main(void)
+{
+	static struct land	l;
+
+	proc_begin("land", PROC_FD + 1);
+	land_powerless();
+	land_limits();
+	if (chdir("/") == -1)
+		fatal("/");
+	if (imsg_init(&l.ib, PROC_FD, ROLE_LAND, ROLE_LANDD) == -1)
+		fatal("fd %d", PROC_FD);
+	proc_hello(&l.ib, ROLE_LAND, ROLE_LANDD);
+	land_expect(&l, MSG_WORK, &l.order);
+	l.work = l.order.body;
+	land_project(&l);
+	land_kept(&l);
+	land_job(&l);
+	land_confine(&l);
+	if (strcmp(l.work->what, "recover") == 0)
+		land_recover(&l);
+	land_review(&l);
+	return (0);
+}

@@ -1,0 +1,133 @@
+/*
+ * landd: orders landings, and opens no repository. It seals what a session
+ * is, so that nobody can order a landing somewhere else or as somebody else;
+ * it keeps the journals and baselines so that nobody can forge one; and it
+ * relays between the broker and a landing's child, whom it does not believe.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "../privsep/drop.h"
+#include "../privsep/pledge.h"
+#include "../privsep/proc.h"
+#include "landd.h"
+
+#define LANDD_NOFILE	4096	/* ten a job */
+
+struct landd	landd;
+
+static void
+landd_on_probe(struct peer *p, struct msg *msg)
+{
+	struct m_TEXT	t = { .level = "ok", .what = "landing" };
+
+	t.text = "what sessions are, journals and baselines are sealed with "
+	    "a key that only landd holds";
+	peer_send(p, MSG_TEXT, msg->id, -1, &t);
+	peer_send(p, MSG_END, msg->id, -1, NULL);
+}
+
+static void
+landd_gone(struct peer *p, const char *why)
+{
+	if (why != NULL)
+		fatalx("from %s: %s", role_name(p->ib.other), why);
+	exit(0);
+}
+
+static void
+landd_drained(struct peer *p)
+{
+	(void)p;
+	jobs_drained();
+}
+
+static const struct handler sbxd_table[] = {
+	{ MSG_SEAL,	PERMIT_ALWAYS,	landd_on_seal },
+	{ MSG_JOB,	PERMIT_ALWAYS,	landd_on_job },
+	{ MSG_JOBEND,	PERMIT_ALWAYS,	landd_on_jobend },
+	{ MSG_LFD,	PERMIT_ALWAYS,	landd_on_lfd },
+	{ MSG_PROBE,	PERMIT_ALWAYS,	landd_on_probe },
+};
+static const struct peer_ops sbxd_ops = {
+	.table = sbxd_table,
+	.n = sizeof(sbxd_table) / sizeof(sbxd_table[0]),
+	.gone = landd_gone,
+	.drained = landd_drained,
+};
+
+static const struct handler spawn_table[] = {
+	{ MSG_WORD,	PERMIT_ALWAYS,	landd_on_word },
+	{ MSG_CHILDEND,	PERMIT_ALWAYS,	landd_on_childend },
+	{ MSG_ERROR,	PERMIT_ALWAYS,	landd_on_child_error },
+};
+static const struct peer_ops spawn_ops = {
+	.table = spawn_table,
+	.n = sizeof(spawn_table) / sizeof(spawn_table[0]),
+	.gone = landd_gone,
+};
+
+/* While still root: the key, and our end of the channel to spawn. */
+static uid_t
+landd_suite(struct imsgbuf *ib, int *channel)
+{
+	const struct m_SUITE	*suite;
+	struct msg		 msg;
+	uint64_t		 uid;
+
+	proc_expect(ib, MSG_SUITE, &msg);
+	suite = msg.body;
+	if (suite->uids.n != UID_COUNT)
+		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
+	uid = suite->uids.v[UID_LANDD];
+	if (uid == 0 || uid >= UINT32_MAX)
+		fatalx("uid %llu from sbxd is none for landd",
+		    (unsigned long long)uid);
+	key_load(suite->state, (uid_t)uid, landd.key);
+	msg_free(&msg);
+	proc_expect(ib, MSG_CHANNEL, &msg);
+	*channel = msg_take_fd(&msg);
+	msg_free(&msg);
+	return ((uid_t)uid);
+}
+
+int
+main(void)
+{
+	struct drop	drop = { .keep = 0 };
+	int		channel;
+
+	proc_begin("landd", PROC_FD + 1);
+	drop_limits(LANDD_NOFILE, 1 << 30);
+	if ((landd.base = event_base_new()) == NULL)
+		fatalx("no event loop");
+	landd.sbxd = peer_new(landd.base, PROC_FD, ROLE_LANDD, ROLE_SBXD,
+	    &sbxd_ops, NULL);
+	if (landd.sbxd == NULL)
+		fatal("fd %d", PROC_FD);
+	/* Until the loop runs messages are taken one by one. */
+	peer_pause(landd.sbxd);
+	proc_hello(&landd.sbxd->ib, ROLE_LANDD, ROLE_SBXD);
+	drop.uid = landd_suite(&landd.sbxd->ib, &channel);
+	drop.gid = (gid_t)drop.uid;
+	landd.spawn = peer_new(landd.base, channel, ROLE_LANDD, ROLE_SPAWN,
+	    &spawn_ops, NULL);
+	if (landd.spawn == NULL)
+		fatal("the channel to spawn");
+	if (chdir("/") == -1)
+		fatal("/");
+	/* A terminal's ^C is for the broker, which ends us in order. */
+	if (signal(SIGINT, SIG_IGN) == SIG_ERR ||
+	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
+		fatal("signal");
+	drop_to(&drop);
+	pledge(PLEDGE_LANDD);
+	peer_send(landd.sbxd, MSG_READY, 0, -1, NULL);
+	peer_resume(landd.sbxd);
+	event_base_dispatch(landd.base);
+	fatalx("the event loop ended");
+}
