@@ -41,6 +41,8 @@ static const struct rule stdio_rules[] = {
 	IF1(mmap, BITS(2, PROT_EXEC, 0)),
 	IF1(mprotect, BITS(2, PROT_EXEC, 0)),
 	CALL(futex), CALL(getrandom),
+	/* qsort(3) of more than a kilobyte asks how much memory there is */
+	CALL(sysinfo),
 	CALL(rt_sigaction), CALL(rt_sigprocmask), CALL(rt_sigreturn),
 	CALL(sigaltstack), CALL(restart_syscall),
 	CALL(clock_gettime), CALL(gettimeofday), CALL(clock_nanosleep),
