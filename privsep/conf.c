@@ -40,6 +40,7 @@ struct source {
 	char	 name[256];
 	uid_t	 owner;
 	bool	 missing;		/* and need not be there */
+	bool	 foreign;		/* the owner is not who starts us */
 };
 
 static struct imsgbuf	conf_ib;
@@ -104,6 +105,7 @@ source_find(struct source *src, bool may_miss)
 	if (!S_ISREG(st.st_mode))
 		conf_refuse(src, "is no regular file");
 	src->owner = st.st_uid;
+	src->foreign = src->owner != getuid();
 }
 
 /* Who may write this file decides who is admin here. */
@@ -221,6 +223,9 @@ main(int argc, char **argv)
 		conf_refuse(&src, "%s", why);
 	if (argc > 1 && strcmp(argv[1], "-v") == 0)
 		conf_print(c);
+	if (src.foreign)
+		log_warnx("%s belongs to uid %u, who so decides who is admin "
+		    "here", src.path, (unsigned int)src.owner);
 	conf_each(c, conf_send, NULL);
 	if (imsg_send(&conf_ib, MSG_READY, 0, -1, NULL) == -1)
 		fatal("READY");

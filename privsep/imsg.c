@@ -515,8 +515,13 @@ imsg_recv(struct imsgbuf *ib, struct msg *msg, int ms, const char **why)
 			*why = "no answer in time";
 			return (-1);
 		}
-		if ((n = imsg_read(ib)) == 0)
-			return (0);
+		if ((n = imsg_read(ib)) == 0) {
+			if (ib->inlen == 0 && ib->partn == 0)
+				return (0);
+			*why = "closed in the middle of a message";
+			errno = EBADMSG;
+			return (-1);
+		}
 		if (n == -1 && errno != EAGAIN) {
 			*why = strerror(errno);
 			return (-1);

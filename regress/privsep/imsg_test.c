@@ -544,6 +544,13 @@ ATF_TC_BODY(receive_ends, tc)
 	ATF_REQUIRE_EQ(imsg_send(&p.a, MSG_PROBE, 1, -1, NULL), -1);
 	ATF_REQUIRE_EQ(errno, EPIPE);
 	imsg_clear(&p.a);
+	/* The end in the middle of something is no plain end. */
+	pair_make(&p, ROLE_SBXD, ROLE_NETD);
+	scripted_raw(p.a.fd, "\1\0\0\0", 4);
+	ATF_REQUIRE_EQ(shutdown(p.a.fd, SHUT_WR), 0);
+	ATF_REQUIRE_EQ(imsg_recv(&p.b, &msg, 50, &why), -1);
+	ATF_REQUIRE_EQ(errno, EBADMSG);
+	pair_clear(&p);
 }
 
 ATF_TP_ADD_TCS(tp)
