@@ -4,3 +4,12 @@ regress/landd/landing_crash_test_SRCS = regress/landd/landing_crash.c \
 	$(landing_SRCS)
 regress/landd/landing_crash_long_test_SRCS = \
 	$(regress/landd/landing_crash_test_SRCS)
+
+# The review's link the review.
+review_test_SRCS = regress/landd/review_lib.c regress/landd/review_tree.c \
+	landd/tree.c $(review_SRCS)
+regress/landd/review_walk_test_SRCS = $(review_test_SRCS)
+regress/landd/review_walk_test_LIBS = libgit2 zlib
+regress/landd/review_random_test_SRCS = regress/landd/review_gen.c \
+	$(review_test_SRCS)
+regress/landd/review_random_test_LIBS = libgit2 zlib
