@@ -217,7 +217,9 @@ struct u64v {
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(BOOL, live, REQ, 0)						\
 	F(BOOL, discard, REQ, 0)					\
-	F(STRV, paths, REQ, LIMIT_PATHS) /* below the project; "": all */
+	F(STRV, paths, REQ, LIMIT_PATHS) /* below the project; "": all, for \
+					  * a discard */		\
+	F(STRV, hide, OPT, LIMIT_PATHS)	/* stopped: as for VIEW */
 
 /* sbxd -> netd */
 #define PROTO_FIELDS_NET(F)						\
