@@ -16,7 +16,8 @@
 int
 imsg_init(struct imsgbuf *ib, int fd, enum role self, enum role other)
 {
-	int	flags;
+	int		flags, type = 0;
+	socklen_t	len = sizeof(type);
 
 	memset(ib, 0, sizeof(*ib));
 	TAILQ_INIT(&ib->out);
@@ -25,6 +26,13 @@ imsg_init(struct imsgbuf *ib, int fd, enum role self, enum role other)
 	ib->other = other;
 	/* A client may be newer than we are; our own programs may not. */
 	ib->lax = other == ROLE_CLIENT;
+	/* Descriptors come from others, too: ATTACH's, CHANNEL's. */
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == -1)
+		return (-1);
+	if (type != SOCK_STREAM) {
+		errno = EPROTOTYPE;
+		return (-1);
+	}
 	if ((flags = fcntl(fd, F_GETFL)) == -1 ||
 	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) == -1 ||
 	    fcntl(fd, F_SETFD, FD_CLOEXEC) == -1)

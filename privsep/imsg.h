@@ -61,7 +61,8 @@ struct imsgbuf {
 	uint64_t	 partn;
 };
 
-/* Takes the descriptor over, makes it close-on-exec and non-blocking. */
+/* Takes the descriptor over, makes it close-on-exec and non-blocking. -1:
+ * ENOTSOCK, EPROTOTYPE where it is no stream socket. */
 int	imsg_init(struct imsgbuf *, int fd, enum role self, enum role other);
 /* Closes the descriptor and every one still queued. */
 void	imsg_clear(struct imsgbuf *);

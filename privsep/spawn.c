@@ -106,6 +106,18 @@ program_open(const char *libexec, const char *name)
 	return (fd);
 }
 
+/* What is to be nobody's but the suite's cannot be root's. */
+static uid_t
+suite_uid(const struct m_SUITE *suite, enum suite_uid which)
+{
+	uint64_t	uid = suite->uids.v[which];
+
+	if (uid == 0 || uid >= UINT32_MAX)
+		fatalx("uid %llu from sbxd is none for one of the suite's own",
+		    (unsigned long long)uid);
+	return ((uid_t)uid);
+}
+
 /* While still root: everything that is opened by path, ever. */
 static void
 spawn_suite(struct imsgbuf *ib, uid_t *uid, int *channel)
@@ -117,8 +129,8 @@ spawn_suite(struct imsgbuf *ib, uid_t *uid, int *channel)
 	suite = msg.body;
 	if (suite->uids.n != UID_COUNT)
 		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
-	*uid = (uid_t)suite->uids.v[UID_SPAWN];
-	spawn.worker_uid = (uid_t)suite->uids.v[UID_WORKER];
+	*uid = suite_uid(suite, UID_SPAWN);
+	spawn.worker_uid = suite_uid(suite, UID_WORKER);
 	spawn.exe_init = program_open(suite->libexec, "init");
 	spawn.exe_worker = program_open(suite->libexec, "worker");
 	spawn.exe_land = program_open(suite->libexec, "land");

@@ -79,6 +79,8 @@ scripted_channel(struct test_helper *h)
 	return (sv[0]);
 }
 
+int	(*scripted_setup)(void);
+
 static int
 log_setup(void *arg)
 {
@@ -92,7 +94,7 @@ log_setup(void *arg)
 		return (-1);
 	close(fd);
 	close(null);
-	return (0);
+	return (scripted_setup == NULL ? 0 : scripted_setup());
 }
 
 int
@@ -246,11 +248,27 @@ attempt_end(const struct scripted *s, struct test_helper *h)
 	unlink(h->log);
 }
 
+/* The lines that the helper itself has written. */
+static int
+log_lines(const struct scripted *s, const char *log)
+{
+	size_t	len = s->children == NULL ? 0 : strlen(s->children);
+	int	n = 0;
+
+	for (; *log != '\0'; log += strcspn(log, "\n") + 1) {
+		if (log[strcspn(log, "\n")] == '\0')
+			return (-1);
+		n += len == 0 || (strncmp(log, s->children, len) == 0 &&
+		    log[len] == ':');
+	}
+	return (n);
+}
+
 void
 scripted_refused(const struct scripted *s, struct test_helper *h,
     const char *what)
 {
-	const char	*log, *nl;
+	const char	*log;
 	int		 status;
 
 	if (s->drops) {
@@ -263,8 +281,7 @@ scripted_refused(const struct scripted *s, struct test_helper *h,
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 1)
 		atf_tc_fail("%s: wait status %#x, log: %s", what,
 		    (unsigned int)status, log);
-	nl = strchr(log, '\n');
-	if (nl == NULL || nl[1] != '\0')
+	if (log_lines(s, log) != 1)
 		atf_tc_fail("%s: the log is not one line: %s", what, log);
 	attempt_end(s, h);
 }

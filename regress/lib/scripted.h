@@ -31,6 +31,8 @@ struct scripted {
 	/* After the attempt, if something else than the socket is to go. */
 	void		(*down)(struct test_helper *);
 	const uint32_t	*may;		/* messages it takes then, 0-ended */
+	const char	*children;	/* its log's name, where programs that
+					 * it starts may log a line, too */
 	bool		 drops;		/* it goes on without the peer: lives,
 					 * and only closes the socket */
 };
@@ -44,6 +46,8 @@ void	scripted_up(struct test_helper *, const char *name, enum role);
  * other end is the answer (else -1). No HELLO. */
 int	scripted_exec(struct test_helper *, const char *name, enum role helper,
 	    enum role self, int n);
+/* If set, runs in the child before scripted_exec's exec; -1 ends it. */
+extern int	(*scripted_setup)(void);
 /* SUITE and, with it, CHANNEL; gives our end of the channel. */
 int	scripted_channel(struct test_helper *);
 
