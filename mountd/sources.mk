@@ -1,3 +1,11 @@
-mountd_SRCS =	mountd/mountd.c
+mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/job.c mountd/fault.c \
+		mountd/fs.c mountd/at.c mountd/attr.c mountd/rm.c \
+		mountd/mounts.c mountd/resolve.c mountd/hide.c mountd/mask.c \
+		mountd/layer.c mountd/overlay.c mountd/point.c \
+		mountd/fresh.c mountd/dev.c mountd/procfs.c \
+		mountd/runfiles.c mountd/kind.c mountd/plan.c mountd/tree.c \
+		mountd/prep.c mountd/view.c mountd/clean.c mountd/strip.c \
+		mountd/unfold.c mountd/through.c mountd/pending.c \
+		mountd/life.c mountd/probe.c
 mountd_LIBS =
 mountd_STATIC =	yes

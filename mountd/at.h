@@ -1,0 +1,41 @@
+/*
+ * Small steps below an open folder, by relative path; "" is the folder. No
+ * link is followed and nothing above is reached.
+ */
+#ifndef MOUNTD_AT_H
+#define MOUNTD_AT_H
+
+#include <sys/stat.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+int	at_open(int root, const char *path, int flags);
+/* False where there is nothing. */
+bool	at_stat(int root, const char *path, struct stat *);
+bool	at_is_dir(int root, const char *path);
+/* The folder that path lies in, O_PATH; *name is its last part. */
+int	at_parent(int root, const char *path, const char **name);
+/* dir/name into out[PATH_MAX]; -1 ENAMETOOLONG. */
+int	at_join(const char *dir, const char *name, char *out);
+
+bool	whiteout_is(const struct stat *);
+int	whiteout_make(int dir, const char *name);
+/* Removes a whiteout; what is none stays. */
+int	whiteout_drop(int root, const char *path);
+
+/* The names in a folder, sorted. */
+struct names {
+	char	**v;
+	size_t	  n;
+};
+int	names_read(int root, const char *path, struct names *);
+bool	names_has(const struct names *, const char *);
+void	names_free(struct names *);
+
+/* A list of paths that grows. */
+int	names_add(struct names *, const char *);
+
+/* All bytes of a regular file, from its start. */
+int	data_copy(int from, int to);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * What a folder carries besides its entries: owner, mode, attributes and
+ * access lists, times. Descriptors may be O_PATH ones.
+ */
+#ifndef MOUNTD_ATTR_H
+#define MOUNTD_ATTR_H
+
+#include <stdbool.h>
+
+struct stat;
+
+/* "/proc/self/fd/N", for calls that take no O_PATH descriptor. */
+struct fdpath {
+	char	s[32];
+};
+struct fdpath	fdpath(int);
+
+/* Owner, mode, extended attributes without overlayfs's own, access lists. */
+int	attr_copy(int from, int to, const char *what);
+int	attr_copy_times(int from, int to);
+/* The same in all that attr_copy copies. */
+bool	attr_same(int a, int b);
+
+#endif

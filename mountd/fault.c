@@ -1,0 +1,114 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/escape.h"
+#include "../common/limits.h"
+#include "fault.h"
+
+#define SHOWN_HALF	160	/* bytes kept at either end of a long path */
+
+static struct {
+	bool	set;
+	char	code[64];
+	char	text[LIMIT_MESSAGE + 1];
+} now;
+
+static void FAULT_FMT(3, 0)
+fault_put(const char *code, int err, const char *fmt, va_list ap)
+{
+	size_t	n;
+
+	if (now.set)
+		return;
+	now.set = true;
+	snprintf(now.code, sizeof(now.code), "%s", code);
+	vsnprintf(now.text, sizeof(now.text), fmt, ap);
+	if (err == 0)
+		return;
+	n = strlen(now.text);
+	snprintf(now.text + n, sizeof(now.text) - n, ": %s", strerror(err));
+}
+
+int
+fault(const char *code, const char *fmt, ...)
+{
+	va_list	ap;
+
+	va_start(ap, fmt);
+	fault_put(code, 0, fmt, ap);
+	va_end(ap);
+	return (-1);
+}
+
+int
+fault_errno(const char *code, const char *fmt, ...)
+{
+	va_list	ap;
+	int	err = errno;
+
+	va_start(ap, fmt);
+	fault_put(code, err, fmt, ap);
+	va_end(ap);
+	return (-1);
+}
+
+bool
+fault_is(void)
+{
+	return (now.set);
+}
+
+const char *
+fault_code(void)
+{
+	return (now.set ? now.code : "mount.failed");
+}
+
+const char *
+fault_text(void)
+{
+	return (now.set ? now.text : "it failed without a reason");
+}
+
+void
+fault_clear(void)
+{
+	now.set = false;
+}
+
+/* True in the middle of a UTF-8 sequence. */
+static bool
+continues(char c)
+{
+	return (((unsigned char)c & 0xc0) == 0x80);
+}
+
+const char *
+shown(const char *path)
+{
+	static char	 buf[4][2 * SHOWN_HALF + 16];
+	static unsigned	 turn;
+	char		*out = buf[turn++ % 4], *esc;
+	size_t		 len, head = SHOWN_HALF, tail;
+
+	if ((esc = escape_text(path, strlen(path), "")) == NULL)
+		return ("(out of memory)");
+	len = strlen(esc);
+	if (len <= 2 * SHOWN_HALF) {
+		memcpy(out, esc, len + 1);
+	} else {
+		tail = len - SHOWN_HALF;
+		while (head > 0 && continues(esc[head]))
+			head--;
+		while (tail < len && continues(esc[tail]))
+			tail++;
+		memcpy(out, esc, head);
+		memcpy(out + head, "...", 3);
+		memcpy(out + head + 3, esc + tail, len - tail + 1);
+	}
+	free(esc);
+	return (out);
+}

@@ -1,0 +1,28 @@
+/*
+ * Why the request at hand cannot be served: one code, one line. A child
+ * serves one request, so there is one of it a process; the first reason
+ * counts, what follows from it does not overwrite it.
+ */
+#ifndef MOUNTD_FAULT_H
+#define MOUNTD_FAULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FAULT_FMT(a, b)	__attribute__((format(printf, a, b)))
+
+/* Both return -1, so that "return (fault(...))" reads well; the second adds
+ * what errno says. */
+int	fault(const char *code, const char *fmt, ...) FAULT_FMT(2, 3);
+int	fault_errno(const char *code, const char *fmt, ...) FAULT_FMT(2, 3);
+bool	fault_is(void);
+const char *fault_code(void);
+const char *fault_text(void);
+/* Forgets it: for a step whose failure has another way round. */
+void	fault_clear(void);
+
+/* A path for a message: escaped, a long one shortened in its middle. One of
+ * four static buffers. */
+const char *shown(const char *path);
+
+#endif

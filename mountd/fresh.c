@@ -1,0 +1,112 @@
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <linux/magic.h>
+
+#include "../common/path.h"
+#include "fault.h"
+#include "fresh.h"
+#include "fs.h"
+#include "point.h"
+
+/* Half of the memory at most, all together: a full /tmp must not take the
+ * machine with it. */
+#define TMP_OPTIONS	"mode=1777,size=25%,nr_inodes=1m,uid=0,gid=0"
+#define RUN_OPTIONS	"mode=0755,size=10%,nr_inodes=64k,uid=0,gid=0"
+
+const char *
+fresh_over(const char *path)
+{
+	static const char *const fresh[] = {
+		"/dev", "/proc", "/run", "/sys", "/tmp"
+	};
+	size_t	i;
+
+	for (i = 0; i < sizeof(fresh) / sizeof(fresh[0]); i++)
+		if (path_within(fresh[i], path))
+			return (fresh[i]);
+	return (NULL);
+}
+
+static int
+fresh_put(int tree, const char *path, int mnt)
+{
+	int	point, r;
+
+	if ((point = point_open(tree, path, true, true)) == -1)
+		return (-1);
+	r = fs_attach(mnt, point, path);
+	close(point);
+	return (r);
+}
+
+int
+tmp_attach(int tree)
+{
+	int	mnt, r;
+
+	mnt = fs_tmpfs(TMP_OPTIONS, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+	    "/tmp");
+	if (mnt == -1)
+		return (-1);
+	r = fresh_put(tree, "/tmp", mnt);
+	close(mnt);
+	return (r);
+}
+
+static int
+run_folder(int run, const char *name, mode_t mode, uid_t uid, gid_t gid)
+{
+	if (mkdirat(run, name, mode) == -1 ||
+	    fchownat(run, name, uid, gid, AT_SYMLINK_NOFOLLOW) == -1)
+		return (fault_errno("mount.failed", "/run/%s", name));
+	return (0);
+}
+
+int
+run_attach(int tree, uid_t uid, gid_t gid)
+{
+	char	own[32];
+	int	mnt, r = -1;
+
+	mnt = fs_tmpfs(RUN_OPTIONS, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+	    "/run");
+	if (mnt == -1)
+		return (-1);
+	snprintf(own, sizeof(own), "user/%u", (unsigned int)uid);
+	if (run_folder(mnt, "lock", 01777, 0, 0) == 0 &&
+	    run_folder(mnt, "user", 0755, 0, 0) == 0 &&
+	    run_folder(mnt, own, 0700, uid, gid) == 0)
+		r = fresh_put(tree, "/run", mnt);
+	close(mnt);
+	return (r);
+}
+
+/*
+ * The host's own sysfs without what is mounted in it, which are debugfs,
+ * tracefs, securityfs and the cgroups.
+ */
+int
+sys_attach(int tree, int face)
+{
+	struct statfs	sf;
+	int		mnt, r;
+
+	mnt = open_tree(AT_FDCWD, "/sys", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (mnt == -1)
+		return (fault_errno("mount.failed", "/sys"));
+	if (fstatfs(mnt, &sf) == -1 || sf.f_type != SYSFS_MAGIC) {
+		/* A machine without one: nothing of it is shown. */
+		close(mnt);
+		return (face_cover(face, tree, "/sys"));
+	}
+	r = fs_attr(mnt, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/sys");
+	if (r == 0)
+		r = fresh_put(tree, "/sys", mnt);
+	close(mnt);
+	return (r == 0 ? face_cover(face, tree, "/sys/firmware") : -1);
+}

@@ -1,0 +1,34 @@
+/*
+ * What a session has of its own instead of the host's: /dev, /proc, /run,
+ * /sys, /tmp.
+ */
+#ifndef MOUNTD_FRESH_H
+#define MOUNTD_FRESH_H
+
+#include <sys/types.h>
+#include <stdbool.h>
+
+#include "../common/proto.h"
+
+struct build;
+
+/* The fresh folder that path equals or lies below, NULL: none. */
+const char *fresh_over(const char *path);
+
+/* Each attaches one of them to the tree. */
+int	dev_attach(int tree);
+int	sys_attach(int tree, int face);
+int	tmp_attach(int tree);
+int	run_attach(int tree, uid_t, gid_t);
+/* pidns: checked to be a session's. */
+int	proc_attach(int tree, int face, int pidns);
+int	pidns_check(int pidns);
+
+/*
+ * What of the host's /run has to be there: the file that /etc/resolv.conf
+ * leads to, and the folders of executables that argv names, with the links
+ * that lead to them.
+ */
+int	runfiles_attach(struct build *, int tree, const struct strv *argv);
+
+#endif

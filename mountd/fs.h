@@ -1,0 +1,41 @@
+/*
+ * The kernel's mount interface by descriptor. Everything made here is
+ * detached: no mount of mountd's is ever in a namespace but the one that init
+ * attaches the finished tree to. A failure sets the fault and gives -1.
+ */
+#ifndef MOUNTD_FS_H
+#define MOUNTD_FS_H
+
+#include <sys/types.h>
+#include <sys/mount.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <linux/openat2.h>
+
+/* Components only, never a link, never out of the folder it starts from. */
+#define FS_BENEATH	(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | \
+			    RESOLVE_NO_MAGICLINKS)
+#define FS_PLAIN	(RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+
+int	fs_openat2(int dir, const char *path, int flags, uint64_t resolve);
+
+/* A filesystem context; options; the mount that comes of it, with attributes.
+ * fs_mount takes the context over. what is for messages. */
+int	fs_open(const char *type, const char *what);
+int	fs_set(int fs, const char *key, const char *value);
+int	fs_set_fd(int fs, const char *key, int fd);
+int	fs_mount(int fs, unsigned int attrs, const char *what);
+/* A tmpfs with the options "a=b,c=d", made of literals. */
+int	fs_tmpfs(const char *options, unsigned int attrs, const char *what);
+
+/* The mount or the subtree at fd as a detached mount of its own, without what
+ * is mounted below it. */
+int	fs_clone(int fd, const char *what);
+int	fs_attr(int mnt, uint64_t set, const char *what);
+int	fs_attach(int mnt, int point, const char *what);
+/* Drops all of a mounted filesystem's cached names that nobody holds. */
+int	fs_refresh(int mnt, const char *what);
+
+bool	fs_same(int a, int b);		/* device and inode */
+
+#endif

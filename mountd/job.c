@@ -1,0 +1,396 @@
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "fault.h"
+#include "job.h"
+#include "mountd.h"
+
+#define JOB_SECONDS	10	/* for a request, or between signs of life */
+#define JOB_FDS		(3 * CLONE_COUNT + LAYER_MAX)
+
+static TAILQ_HEAD(, job) jobs = TAILQ_HEAD_INITIALIZER(jobs);
+static struct event_base *loop;
+static struct child *current;	/* in a child: itself */
+
+/*
+ * The child's half.
+ */
+void
+child_send(struct child *c, uint32_t type, int fd, const void *body)
+{
+	if (imsg_send(&c->ib, type, 0, fd, body) == -1)
+		_exit(1);	/* the parent is gone, or has given up */
+}
+
+void
+child_alive(void)
+{
+	static time_t	last;
+	struct timespec	now;
+
+	if (current == NULL || clock_gettime(CLOCK_MONOTONIC, &now) == -1 ||
+	    now.tv_sec - last < 2)
+		return;
+	last = now.tv_sec;
+	alarm(JOB_SECONDS);
+	child_send(current, MSG_OK, -1, NULL);
+}
+
+int
+child_hide(const struct child *c, struct strv *hide)
+{
+	hide->n = c->s->nhide;
+	hide->v = (const char **)(uintptr_t)c->s->hide;
+	return (0);
+}
+
+static int
+fd_compare(const void *a, const void *b)
+{
+	return (*(const int *)a - *(const int *)b);
+}
+
+/*
+ * Other sessions' clones and sockets are none of this child's: as long as it
+ * held one, that session could not end.
+ */
+static void
+child_close_others(const struct child *c, bool clones)
+{
+	const struct session	*s = c->s;
+	int			*keep;
+	unsigned int		 from = 3;
+	size_t			 i, n = 0;
+
+	keep = calloc(CLONE_COUNT + 8 + (s != NULL ? s->nkept : 0),
+	    sizeof(*keep));
+	if (keep == NULL)
+		_exit(1);
+	keep[n++] = c->ib.fd;
+	keep[n++] = c->fd;
+	keep[n++] = mountd.root;
+	keep[n++] = mountd.store;
+	if (s != NULL)
+		keep[n++] = s->store;
+	for (i = 0; clones && i < CLONE_COUNT; i++)
+		keep[n++] = s->clone[i];
+	for (i = 0; clones && i < s->nkept; i++)
+		keep[n++] = s->kept[i];
+	qsort(keep, n, sizeof(*keep), fd_compare);
+	for (i = 0; i < n; i++) {
+		if (keep[i] < (int)from)
+			continue;	/* not open, or twice */
+		if (keep[i] > (int)from)
+			syscall(SYS_close_range, from,
+			    (unsigned int)keep[i] - 1, 0);
+		from = (unsigned int)keep[i] + 1;
+	}
+	if (syscall(SYS_close_range, from, ~0U, 0) == -1)
+		_exit(1);
+	free(keep);
+}
+
+static void __attribute__((noreturn))
+child_main(struct session *s, const struct msg *msg, int sock,
+    int (*run)(struct child *))
+{
+	struct child	c = { .s = s, .body = msg->body, .fd = msg->fd };
+	struct m_ERROR	e;
+
+	alarm(JOB_SECONDS);
+	if (imsg_init(&c.ib, sock, ROLE_MOUNTD, ROLE_SBXD) == -1)
+		_exit(1);
+	child_close_others(&c, s != NULL && s->mounted);
+	current = &c;
+	fault_clear();
+	if (run(&c) == 0)
+		_exit(0);
+	e = (struct m_ERROR){
+		.code = fault_code(), .message = fault_text(),
+		.at = s != NULL ? s->id : NULL
+	};
+	child_send(&c, MSG_ERROR, -1, &e);
+	_exit(1);
+}
+
+/*
+ * The parent's half.
+ */
+static void
+job_free(struct job *j)
+{
+	size_t	i;
+
+	TAILQ_REMOVE(&jobs, j, entry);
+	if (j->child != NULL)
+		peer_free(j->child);
+	if (j->timer != NULL)
+		event_free(j->timer);
+	for (i = 0; i < j->nfds; i++)
+		if (j->fds[i].fd != -1)
+			close(j->fds[i].fd);
+	free(j->fds);
+	free(j->code);
+	free(j->text);
+	free(j);
+}
+
+/* Over when it has ended and all it sent is read; or when it will not end. */
+static void
+job_settle(struct job *j)
+{
+	if (!j->late && (j->child != NULL || !j->reaped))
+		return;
+	session_job_over(j);
+	job_free(j);
+}
+
+static void
+job_gone(struct peer *p, const char *why)
+{
+	struct job	*j = p->ctx;
+
+	if (why != NULL)
+		log_warnx("process %d of mountd: %s", (int)j->pid, why);
+	peer_free(p);
+	j->child = NULL;
+	job_settle(j);
+}
+
+static void
+job_text(struct job *j, const char *code, const char *text)
+{
+	if (j->code != NULL)
+		return;
+	if ((j->code = strdup(code)) == NULL ||
+	    (j->text = strdup(text)) == NULL)
+		fatal("an error's text");
+}
+
+/* A process in the kernel's hands may not even be killed: it is left. */
+static void
+job_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct job	*j = arg;
+
+	(void)fd;
+	(void)what;
+	job_kill(j);
+	j->answer = 0;
+	j->late = true;
+	job_text(j, "mount.timeout", "a filesystem does not answer: nothing "
+	    "in ten seconds");
+	job_settle(j);
+}
+
+void
+job_kill(struct job *j)
+{
+	if (!j->reaped)
+		kill(j->pid, SIGKILL);
+}
+
+static void
+job_rearm(struct job *j)
+{
+	struct timeval	tv = { .tv_sec = JOB_SECONDS + 1 };
+
+	if (event_add(j->timer, &tv) == -1)
+		fatal("a timer");
+}
+
+static void
+job_on_fd(struct job *j, const char *kind, uint64_t n, int fd)
+{
+	struct jobfd	*v;
+
+	if (j->nfds == JOB_FDS || (v = reallocarray(j->fds, j->nfds + 1,
+	    sizeof(*v))) == NULL)
+		fatal("a request's descriptors");
+	j->fds = v;
+	v += j->nfds++;
+	snprintf(v->kind, sizeof(v->kind), "%s", kind);
+	v->n = n;
+	v->fd = fd;
+}
+
+static void
+job_on_sfd(struct peer *p, struct msg *msg)
+{
+	const struct m_SFD	*m = msg->body;
+
+	job_on_fd(p->ctx, m->kind, m->n, msg_take_fd(msg));
+}
+
+static void
+job_on_lfd(struct peer *p, struct msg *msg)
+{
+	const struct m_LFD	*m = msg->body;
+
+	job_on_fd(p->ctx, m->kind, 0, msg_take_fd(msg));
+}
+
+static void
+job_on_error(struct peer *p, struct msg *msg)
+{
+	const struct m_ERROR	*m = msg->body;
+
+	job_text(p->ctx, m->code, m->message);
+}
+
+static void
+job_on_mounted(struct peer *p, struct msg *msg)
+{
+	struct job	*j = p->ctx;
+
+	if (j->s != NULL && !j->s->release)
+		session_mounted(j, msg->body);
+}
+
+static void
+job_on_answer(struct peer *p, struct msg *msg)
+{
+	struct job	*j = p->ctx;
+
+	j->answer = msg->type;
+}
+
+static void
+job_on_text(struct peer *p, struct msg *msg)
+{
+	session_relay(p->ctx, msg->type, msg->body);
+}
+
+static void
+job_on_ok(struct peer *p, struct msg *msg)
+{
+	(void)msg;
+	job_rearm(p->ctx);
+}
+
+static const struct handler job_table[] = {
+	{ MSG_SFD,	PERMIT_ALWAYS,	job_on_sfd },
+	{ MSG_LFD,	PERMIT_ALWAYS,	job_on_lfd },
+	{ MSG_ERROR,	PERMIT_ALWAYS,	job_on_error },
+	{ MSG_MOUNTED,	PERMIT_ALWAYS,	job_on_mounted },
+	{ MSG_VIEWED,	PERMIT_ALWAYS,	job_on_answer },
+	{ MSG_CLEANED,	PERMIT_ALWAYS,	job_on_answer },
+	{ MSG_REFRESHED, PERMIT_ALWAYS,	job_on_answer },
+	{ MSG_RELEASED,	PERMIT_ALWAYS,	job_on_answer },
+	{ MSG_ERASED,	PERMIT_ALWAYS,	job_on_answer },
+	{ MSG_TEXT,	PERMIT_ALWAYS,	job_on_text },
+	{ MSG_END,	PERMIT_ALWAYS,	job_on_text },
+	{ MSG_OK,	PERMIT_ALWAYS,	job_on_ok },
+};
+
+static const struct peer_ops job_ops = {
+	.table = job_table,
+	.n = sizeof(job_table) / sizeof(job_table[0]),
+	.gone = job_gone,
+};
+
+/* How the child ended, where it did not say so itself. */
+static void
+job_ended(struct job *j, int status)
+{
+	char	text[128];
+
+	j->reaped = true;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		;
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		job_text(j, "mount.timeout", "a filesystem does not answer: "
+		    "nothing in ten seconds");
+	else if (WIFSIGNALED(status)) {
+		snprintf(text, sizeof(text), "mountd's process for it was "
+		    "ended by signal %d", WTERMSIG(status));
+		job_text(j, "mount.failed", text);
+	}
+	/* What it said last may still be on its way. */
+	job_settle(j);
+}
+
+static void
+job_on_sigchld(evutil_socket_t fd, short what, void *arg)
+{
+	struct job	*j;
+	pid_t		 pid;
+	int		 status;
+
+	(void)fd;
+	(void)what;
+	(void)arg;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		TAILQ_FOREACH(j, &jobs, entry)
+			if (j->pid == pid && !j->reaped)
+				break;
+		if (j != NULL)
+			job_ended(j, status);
+	}
+}
+
+static struct job *
+job_new(struct session *s, const struct msg *msg, int sock)
+{
+	struct job	*j;
+
+	if ((j = calloc(1, sizeof(*j))) == NULL) {
+		close(sock);
+		return (NULL);
+	}
+	TAILQ_INSERT_TAIL(&jobs, j, entry);
+	j->s = s;
+	j->type = msg->type;
+	j->id = msg->id;
+	j->timer = evtimer_new(loop, job_on_timer, j);
+	j->child = peer_new(loop, sock, ROLE_SBXD, ROLE_MOUNTD, &job_ops, j);
+	if (j->timer != NULL && j->child != NULL)
+		return (j);
+	job_free(j);
+	return (NULL);
+}
+
+int
+job_start(struct session *s, struct msg *msg, int (*run)(struct child *))
+{
+	struct job	*j;
+	int		 sv[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) == -1)
+		return (-1);
+	if ((j = job_new(s, msg, sv[0])) == NULL) {
+		close(sv[1]);
+		return (-1);
+	}
+	if ((j->pid = fork()) == 0)
+		child_main(s, msg, sv[1], run);
+	close(sv[1]);
+	if (j->pid == -1) {
+		job_free(j);
+		return (-1);
+	}
+	if (s != NULL)
+		s->job = j;
+	job_rearm(j);
+	return (0);
+}
+
+void
+job_begin(struct event_base *base)
+{
+	static struct event	*ev;
+
+	loop = base;
+	ev = evsignal_new(base, SIGCHLD, job_on_sigchld, NULL);
+	if (ev == NULL || event_add(ev, NULL) == -1)
+		fatal("SIGCHLD");
+}

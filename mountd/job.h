@@ -1,0 +1,40 @@
+/*
+ * A request at work: a child of ours, its socket, and what it has said.
+ */
+#ifndef MOUNTD_JOB_H
+#define MOUNTD_JOB_H
+
+#include "session.h"
+
+struct jobfd {
+	char		kind[20];
+	uint64_t	n;
+	int		fd;
+};
+
+struct job {
+	TAILQ_ENTRY(job) entry;
+	struct session	*s;		/* NULL: none, or done with it */
+	uint32_t	 type, id;	/* the request's */
+	pid_t		 pid;
+	struct peer	*child;		/* NULL once it is closed */
+	struct event	*timer;
+	bool		 reaped, late;
+	bool		 undo;		/* erases what a refused PREP made */
+	uint32_t	 answer;	/* the message that ends it well, or 0 */
+	char		*code, *text;	/* the one that does not */
+	struct jobfd	*fds;		/* until the answer is there */
+	size_t		 nfds;
+};
+
+void	job_begin(struct event_base *);
+/* Forks; the message may be freed afterwards. -1 errno. */
+int	job_start(struct session *, struct msg *, int (*)(struct child *));
+void	job_kill(struct job *);
+
+/* session.c, called by the jobs. */
+void	session_mounted(struct job *, const struct m_MOUNTED *);
+void	session_relay(const struct job *, uint32_t type, const void *body);
+void	session_job_over(struct job *);
+
+#endif

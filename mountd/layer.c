@@ -1,0 +1,275 @@
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attr.h"
+#include "fault.h"
+#include "fs.h"
+#include "layer.h"
+#include "mountd.h"
+
+#define SID_LEN	12
+
+bool
+store_name(const char *sid)
+{
+	return (strlen(sid) == SID_LEN &&
+	    strspn(sid, "abcdefghijklmnopqrstuvwxyz234567") == SID_LEN);
+}
+
+int
+store_open(const char *sid, bool make, bool *fresh)
+{
+	int	fd, err;
+
+	*fresh = false;
+	if (make && mkdirat(mountd.store, sid, 0700) == 0)
+		*fresh = true;
+	else if (make && errno != EEXIST)
+		return (-1);
+	fd = openat(mountd.store, sid,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1) {
+		err = errno;
+		close(fd);
+		errno = err;
+		fd = -1;
+	}
+	if (fd == -1 && *fresh) {
+		err = errno;
+		unlinkat(mountd.store, sid, AT_REMOVEDIR);
+		errno = err;
+	}
+	return (fd);
+}
+
+static int
+layer_path(char *buf, size_t size, unsigned int n, const char *leaf)
+{
+	return (snprintf(buf, size, "%u/%s", n, leaf));
+}
+
+/* 1: there, its path in at; 0: free; -1: errno. */
+static int
+layer_at(int store, unsigned int n, char *at)
+{
+	char	name[32];
+	ssize_t	len;
+
+	layer_path(name, sizeof(name), n, "at");
+	if ((len = readlinkat(store, name, at, PATH_MAX - 1)) == -1)
+		return (errno == ENOENT ? 0 : -1);
+	at[len] = '\0';
+	return (1);
+}
+
+/* Looks until the first free number, which is in *n where none is found. */
+int
+layer_find(int store, const char *path, unsigned int *n)
+{
+	char	at[PATH_MAX];
+	int	r;
+
+	for (*n = LAYER_ROOT; *n < LAYER_MAX; (*n)++) {
+		if ((r = layer_at(store, *n, at)) == 0)
+			return (0);
+		if (r == -1)
+			break;
+		if (strcmp(at, path) == 0)
+			return (1);
+	}
+	return (fault_errno("mount.layer", "the layer of %s", shown(path)));
+}
+
+static int
+layer_make(int store, unsigned int n, const char *path, int lower)
+{
+	char	name[32];
+	int	u;
+
+	snprintf(name, sizeof(name), "%u", n);
+	if (mkdirat(store, name, 0700) == -1 && errno != EEXIST)
+		return (-1);
+	layer_path(name, sizeof(name), n, "w");
+	if (mkdirat(store, name, 0700) == -1 && errno != EEXIST)
+		return (-1);
+	layer_path(name, sizeof(name), n, "u");
+	if (mkdirat(store, name, 0700) == -1 && errno != EEXIST)
+		return (-1);
+	u = openat(store, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (u == -1)
+		return (-1);
+	if (attr_copy(lower, u, shown(path)) == -1) {
+		close(u);
+		return (-1);
+	}
+	close(u);
+	/* The link comes last: with it the layer is there. */
+	layer_path(name, sizeof(name), n, "at");
+	return (symlinkat(path, store, name));
+}
+
+int
+layer_upper(int store, unsigned int n)
+{
+	char	name[32];
+
+	layer_path(name, sizeof(name), n, "u");
+	return (openat(store, name,
+	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+int
+layer_open(int store, const char *path, int lower, struct layer *l)
+{
+	char	name[32];
+	int	r;
+
+	l->u = l->w = -1;
+	if ((r = layer_find(store, path, &l->n)) == -1)
+		return (-1);
+	if (r == 0 && layer_make(store, l->n, path, lower) == -1)
+		return (fault_errno("mount.layer", "making the layer of %s",
+		    shown(path)));
+	layer_path(name, sizeof(name), l->n, "w");
+	l->w = openat(store, name,
+	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	l->u = layer_upper(store, l->n);
+	if (l->u == -1 || l->w == -1) {
+		fault_errno("mount.layer", "the layer of %s", shown(path));
+		layer_close(l);
+		return (-1);
+	}
+	return (0);
+}
+
+void
+layer_close(struct layer *l)
+{
+	if (l->u != -1)
+		close(l->u);
+	if (l->w != -1)
+		close(l->w);
+	l->u = l->w = -1;
+}
+
+int
+layer_set_project(int store, const char *path)
+{
+	char	now[PATH_MAX];
+
+	if (symlinkat(path, store, "project") == 0)
+		return (0);
+	if (errno == EEXIST && layer_project(store, now, sizeof(now)) == 0) {
+		if (strcmp(now, path) == 0)
+			return (0);
+		return (fault("mount.project", "project %s: this session's "
+		    "layer belongs to %s", shown(path), shown(now)));
+	}
+	return (fault_errno("mount.layer", "the layer of %s", shown(path)));
+}
+
+int
+layer_project(int store, char *path, size_t size)
+{
+	ssize_t	len;
+
+	len = readlinkat(store, "project", path, size - 1);
+	if (len == -1)
+		return (fault_errno("mount.layer", "this session has no layer "
+		    "of a project"));
+	path[len] = '\0';
+	return (0);
+}
+
+int
+stage_open(int store, uid_t uid)
+{
+	struct stat	st;
+	int		fd;
+
+	fd = openat(store, "stage",
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		return (fault_errno("mount.layer", "the session's stage"));
+	if (fstat(fd, &st) == -1 || st.st_uid != uid) {
+		close(fd);
+		return (fault("mount.owner", "this session is not uid %u's",
+		    (unsigned int)uid));
+	}
+	return (fd);
+}
+
+/* Until it has been given away it is our own. */
+int
+stage_make(int store, uid_t uid, gid_t gid)
+{
+	struct stat	st;
+	int		fd;
+
+	if (mkdirat(store, "stage", 0700) == -1 && errno != EEXIST)
+		return (fault_errno("mount.layer", "the session's stage"));
+	if (fstatat(store, "stage", &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+	    (st.st_uid == mountd.uids[UID_MOUNTD] &&
+	    fchownat(store, "stage", uid, gid, AT_SYMLINK_NOFOLLOW) == -1))
+		return (fault_errno("mount.layer", "the session's stage"));
+	if ((fd = stage_open(store, uid)) == -1)
+		return (-1);
+	close(fd);
+	return (0);
+}
+
+/*
+ * index=on makes the kernel refuse an upper folder that is in use, and two
+ * folders on different mounts are refused right after: so nothing is mounted
+ * and nothing written, whatever the answer.
+ */
+static int
+upper_in_use(int upper, int tmpfs)
+{
+	int	fs, r = -1;
+
+	if ((fs = fs_open("overlay", "asking for a layer in use")) == -1)
+		return (-1);
+	if (fs_set_fd(fs, "lowerdir+", tmpfs) == 0 &&
+	    fs_set_fd(fs, "upperdir", upper) == 0 &&
+	    fs_set_fd(fs, "workdir", tmpfs) == 0 &&
+	    fs_set(fs, "index", "on") == 0) {
+		if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+			r = fault("mount.failed", "asking for a layer in use");
+		else if (errno == EBUSY)
+			r = 1;
+		else if (errno == EINVAL)
+			r = 0;
+		else
+			r = fault_errno("mount.failed",
+			    "asking for a layer in use");
+	}
+	close(fs);
+	return (r);
+}
+
+int
+layer_in_use(int store)
+{
+	char		at[PATH_MAX];
+	unsigned int	n;
+	int		tmpfs, upper, r = 0;
+
+	tmpfs = fs_tmpfs("mode=0700", 0, "asking for a layer in use");
+	if (tmpfs == -1)
+		return (-1);
+	for (n = 0; r == 0 && layer_at(store, n, at) == 1; n++) {
+		if ((upper = layer_upper(store, n)) == -1)
+			continue;
+		r = upper_in_use(upper, tmpfs);
+		close(upper);
+	}
+	close(tmpfs);
+	return (r);
+}

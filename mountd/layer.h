@@ -1,0 +1,47 @@
+/*
+ * The suite's own folder of a session, STATE/s/ID: a numbered layer per
+ * overlaid filesystem, N/{u,w}, and the stage of its landings. A layer's
+ * number is for life: N/at is a link that reads as the path it belongs to,
+ * which is one step with its making where a table would need syncing.
+ */
+#ifndef MOUNTD_LAYER_H
+#define MOUNTD_LAYER_H
+
+#include <sys/types.h>
+#include <stdbool.h>
+
+#define LAYER_ROOT	0	/* what the layer of "/" gets in a new folder */
+#define LAYER_MAX	4096
+
+struct layer {
+	unsigned int	n;
+	int		u, w;	/* O_PATH */
+};
+
+/* The session's folder: opens it, or makes it where make is true; *fresh says
+ * which it was. Locked: a second holder is EWOULDBLOCK. -1 errno. */
+int	store_open(const char *sid, bool make, bool *fresh);
+/* True for twelve characters of [a-z2-7]. */
+bool	store_name(const char *sid);
+
+/* The layer of the host's folder at path, made like it if there is none. */
+int	layer_open(int store, const char *path, int lower, struct layer *);
+/* Its number: 1 found, 0 there is none, -1 fault. */
+int	layer_find(int store, const char *path, unsigned int *n);
+/* u of a layer that is there. */
+int	layer_upper(int store, unsigned int n);
+void	layer_close(struct layer *);
+
+/* Which layer is the project's: the path that PREP named. */
+int	layer_set_project(int store, const char *path);
+int	layer_project(int store, char *path, size_t size);
+
+/* The stage: the session user's; made, or checked to be this user's. */
+int	stage_make(int store, uid_t, gid_t);
+int	stage_open(int store, uid_t);
+
+/* Is any layer's upper folder part of a mounted overlay, in whatever mount
+ * namespace? 1, 0, -1 fault. The kernel notes each asking in its log. */
+int	layer_in_use(int store);
+
+#endif

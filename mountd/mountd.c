@@ -1,0 +1,168 @@
+/*
+ * mountd: the trees of sessions. It makes detached mounts and nothing else,
+ * out of the host's folders that a session's init opened too, and of layers
+ * below STATE/s. It executes nothing, opens no socket and reads no file of a
+ * session's; each request is served by a child with ten seconds.
+ */
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <linux/capability.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "../common/path.h"
+#include "../privsep/drop.h"
+#include "../privsep/pledge.h"
+#include "../privsep/proc.h"
+#include "fs.h"
+#include "mountd.h"
+#include "probe.h"
+#include "session.h"
+
+struct mountd mountd;
+
+static void
+mountd_gone(struct peer *p, const char *why)
+{
+	if (why != NULL)
+		fatalx("from sbxd: %s", why);
+	peer_free(p);
+	exit(0);
+}
+
+static struct peer_ops mountd_ops = {
+	.gone = mountd_gone,
+};
+
+/* A slave of the host's: what is mounted there later is seen here, nothing
+ * that is done here is seen there. */
+static void
+mountd_namespace(void)
+{
+	if (unshare(CLONE_NEWNS) == -1)
+		fatal("a mount namespace of its own");
+	if (mount("", "/", NULL, MS_REC | MS_SLAVE, NULL) == -1)
+		fatal("mounts apart from the host's");
+	if ((mountd.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
+		fatal("/");
+}
+
+/* The suite's uids, without one that would be no drop or no distinction. */
+static void
+mountd_uids(const struct m_SUITE *suite)
+{
+	size_t	i, j;
+
+	if (suite->uids.n != UID_COUNT)
+		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
+	for (i = 0; i < UID_COUNT; i++) {
+		mountd.uids[i] = suite->uids.v[i];
+		for (j = 0; j < i; j++)
+			if (mountd.uids[i] == mountd.uids[j])
+				fatalx("uid %llu from sbxd is two roles'",
+				    (unsigned long long)mountd.uids[i]);
+		if (mountd.uids[i] == 0 || mountd.uids[i] >= UINT32_MAX)
+			fatalx("uid %llu from sbxd is none for a role",
+			    (unsigned long long)mountd.uids[i]);
+	}
+}
+
+/* s/ is ours alone: a session's files lie in it as they are inside. */
+static void
+mountd_store(const struct m_SUITE *suite)
+{
+	uid_t		self = (uid_t)mountd.uids[UID_MOUNTD];
+	struct stat	st;
+	int		state;
+
+	if (!path_is_canonical(suite->state) || suite->state[1] == '\0')
+		fatalx("state folder \"%s\": not an absolute path",
+		    suite->state);
+	strlcpy(mountd.state, suite->state, sizeof(mountd.state));
+	state = fs_openat2(mountd.root, suite->state + 1,
+	    O_RDONLY | O_DIRECTORY, FS_PLAIN);
+	if (state == -1)
+		fatal("state folder %s", suite->state);
+	if (fstat(state, &st) == -1 || st.st_uid != 0 ||
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+		fatalx("state folder %s: others than root may write there",
+		    suite->state);
+	if (mkdirat(state, "s", 0700) == -1 && errno != EEXIST)
+		fatal("%s/s", suite->state);
+	mountd.store = openat(state, "s",
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (mountd.store == -1 || fstat(mountd.store, &st) == -1)
+		fatal("%s/s", suite->state);
+	if (st.st_uid != 0 && st.st_uid != self)
+		fatalx("%s/s belongs to uid %u, not to mountd (%u)",
+		    suite->state, (unsigned int)st.st_uid,
+		    (unsigned int)self);
+	/* Where that is not possible no layer is either: see probe_state. */
+	if ((fchown(mountd.store, self, self) == -1 ||
+	    fchmod(mountd.store, 0700) == -1) && errno != EPERM)
+		fatal("%s/s", suite->state);
+	close(state);
+}
+
+/*
+ * overlayfs copies up with its mounter's rights, whoever writes in the
+ * session: with one of these fewer something fails inside, and without
+ * DAC_READ_SEARCH inode numbers change at each start.
+ */
+static void
+mountd_confine(void)
+{
+	struct drop	d = {
+		.uid = (uid_t)mountd.uids[UID_MOUNTD],
+		.gid = (gid_t)mountd.uids[UID_MOUNTD],
+		.keep = CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_CHOWN) |
+		    CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_FOWNER) |
+		    CAP_BIT(CAP_FSETID) | CAP_BIT(CAP_MKNOD) |
+		    CAP_BIT(CAP_SETFCAP) | CAP_BIT(CAP_DAC_READ_SEARCH)
+	};
+
+	drop_to(&d);
+	pledge(PLEDGE_MOUNTD);
+}
+
+int
+main(void)
+{
+	struct event_base	*base;
+	struct peer		*p;
+	struct msg		 msg;
+
+	proc_begin("mountd", PROC_FD + 1);
+	drop_limits(65536, 0);
+	umask(0);	/* modes are copied, and meant as they are */
+	if ((base = event_base_new()) == NULL)
+		fatalx("no event loop");
+	mountd_ops.table = session_table;
+	mountd_ops.n = session_ntable;
+	p = peer_new(base, PROC_FD, ROLE_MOUNTD, ROLE_SBXD, &mountd_ops, NULL);
+	if (p == NULL)
+		fatal("fd %d", PROC_FD);
+	peer_pause(p);
+	proc_hello(&p->ib, ROLE_MOUNTD, ROLE_SBXD);
+	proc_expect(&p->ib, MSG_SUITE, &msg);
+	if (signal(SIGINT, SIG_IGN) == SIG_ERR ||
+	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
+		fatal("signal");
+	mountd_uids(msg.body);
+	mountd_namespace();
+	mountd_store(msg.body);
+	msg_free(&msg);
+	session_begin(base, p);
+	mountd_confine();
+	mountd.unfit = probe_state();
+	peer_send(p, MSG_READY, 0, -1, NULL);
+	peer_resume(p);
+	event_base_dispatch(base);
+	fatalx("the event loop ended");
+}

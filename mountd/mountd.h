@@ -1,0 +1,25 @@
+/*
+ * mountd: what all its files know.
+ */
+#ifndef MOUNTD_MOUNTD_H
+#define MOUNTD_MOUNTD_H
+
+#include <sys/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../common/proto.h"
+
+struct mountd {
+	char	 state[LIMIT_PATH + 1];	/* the state root */
+	int	 store;			/* its s/, O_RDONLY */
+	int	 root;			/* "/" of our own mount namespace */
+	uint64_t uids[UID_COUNT];	/* the suite's own */
+	char	*unfit;			/* why s/ can carry no layer, NULL */
+};
+extern struct mountd mountd;
+
+/* In a request's child: still at work, its ten seconds begin anew. */
+void	child_alive(void);
+
+#endif

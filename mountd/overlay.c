@@ -1,0 +1,92 @@
+#include <string.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "fs.h"
+#include "overlay.h"
+
+int
+build_begin(struct build *b, const struct strv *hide)
+{
+	memset(b, 0, sizeof(*b));
+	b->masks.tmpfs = -1;
+	if (mnts_read(&b->mnts) == -1)
+		return (-1);
+	return (hides_make(&b->hides, &b->mnts, hide));
+}
+
+void
+build_end(struct build *b)
+{
+	if (b->masks.tmpfs != -1)
+		close(b->masks.tmpfs);
+	hides_free(&b->hides);
+	mnts_free(&b->mnts);
+}
+
+/*
+ * redirect_dir: renaming a real folder is a rename, not EXDEV. index and
+ * metacopy off: the layer holds whole files, and no link of it leads to the
+ * real ones. xino for the project: where its layers lie on two filesystems (a
+ * mask is enough) a folder's number is still made from the real one's, by
+ * which CLEAN knows what a folder that is held open consists of. The kernel
+ * logs it each time, so the others do without.
+ */
+static int
+overlay_options(int fs, bool writes, bool steady)
+{
+	if (fs_set(fs, "redirect_dir", writes ? "on" : "follow") == -1 ||
+	    fs_set(fs, "metacopy", "off") == -1 ||
+	    fs_set(fs, "index", "off") == -1 ||
+	    fs_set(fs, "source", "sbx") == -1)
+		return (-1);
+	return (writes && steady ? fs_set(fs, "xino", "auto") : 0);
+}
+
+static int
+overlay_layers(int fs, int mask, int lower, const struct layer *l, int under)
+{
+	if (under != -1 && fs_set_fd(fs, "lowerdir+", under) == -1)
+		return (-1);
+	if (mask != -1 && fs_set_fd(fs, "lowerdir+", mask) == -1)
+		return (-1);
+	if (fs_set_fd(fs, "lowerdir+", lower) == -1)
+		return (-1);
+	if (l == NULL)
+		return (0);
+	if (fs_set_fd(fs, "upperdir", l->u) == -1)
+		return (-1);
+	return (fs_set_fd(fs, "workdir", l->w));
+}
+
+int
+overlay_make(struct build *b, const char *path, int lower,
+    const struct layer *l, int under)
+{
+	unsigned int	attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+	char		what[512];
+	int		fs, mask;
+
+	snprintf(what, sizeof(what), "the overlay of %s", shown(path));
+	if (mask_make(&b->masks, &b->hides, path, lower,
+	    l == NULL && under == -1, &mask) == -1)
+		return (-1);
+	if ((fs = fs_open("overlay", what)) == -1)
+		goto fail;
+	if (overlay_options(fs, l != NULL, b->steady != NULL &&
+	    strcmp(b->steady, path) == 0) == -1 ||
+	    overlay_layers(fs, mask, lower, l, under) == -1) {
+		close(fs);
+		goto fail;
+	}
+	if (mask != -1)
+		close(mask);
+	if (l == NULL)
+		attrs |= MOUNT_ATTR_RDONLY;
+	return (fs_mount(fs, attrs, what));
+fail:
+	if (mask != -1)
+		close(mask);
+	return (-1);
+}

@@ -1,0 +1,256 @@
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "fault.h"
+#include "fresh.h"
+#include "fs.h"
+#include "mountd.h"
+#include "plan.h"
+
+void
+plan_note(struct plan *p, const char *fmt, ...)
+{
+	char	line[1024];
+	va_list	ap;
+
+	if (p->nnotes == LIMIT_NOTES)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	if (p->nnotes == LIMIT_NOTES - 1)
+		snprintf(line, sizeof(line), "and more like these");
+	if ((p->notes[p->nnotes] = strdup(line)) != NULL)
+		p->nnotes++;
+}
+
+static struct place *
+plan_find(struct plan *p, const char *path)
+{
+	size_t	i;
+
+	for (i = 0; i < p->n; i++)
+		if (strcmp(p->v[i].path, path) == 0)
+			return (&p->v[i]);
+	return (NULL);
+}
+
+/* Takes fd over. */
+static int
+plan_add(struct plan *p, const char *path, enum place_kind kind, int fd,
+    bool dir)
+{
+	struct place	*v;
+
+	if ((v = reallocarray(p->v, p->n + 1, sizeof(*v))) == NULL)
+		goto fail;
+	p->v = v;
+	v += p->n;
+	memset(v, 0, sizeof(*v));
+	v->kind = kind;
+	v->fd = fd;
+	v->dir = dir;
+	if ((v->path = strdup(path)) == NULL)
+		goto fail;
+	p->n++;
+	return (0);
+fail:
+	close(fd);
+	return (fault_errno("mount.failed", "the list of mounts"));
+}
+
+static bool
+plan_owned(const struct want *w, const char *path)
+{
+	return (path_within(w->project, path) ||
+	    (w->home_own && path_within(w->home, path)));
+}
+
+bool
+plan_holds(const struct want *w, const char *path)
+{
+	return (path_within(path, w->project) || path_within(path, w->home));
+}
+
+/*
+ * Could the session's user ever get there? Only a clear no counts: its groups
+ * are not known here, and an access list shows in the group's bits.
+ */
+static bool
+plan_enters(const struct want *w, const char *path)
+{
+	char		 part[PATH_MAX];
+	const char	*p = path;
+	struct stat	 st;
+
+	if (w->uid == 0)
+		return (true);
+	do {
+		p += *p == '/';
+		p += strcspn(p, "/");
+		memcpy(part, path, (size_t)(p - path));
+		part[p - path] = '\0';
+		if (fstatat(mountd.root, part + 1, &st,
+		    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == -1)
+			return (false);
+		if (S_ISDIR(st.st_mode) && st.st_uid != w->uid &&
+		    (st.st_mode & 0011) == 0)
+			return (false);
+	} while (*p != '\0');
+	return (true);
+}
+
+/* Under what was decided already: an entry of the plan above this one. */
+static bool
+plan_under(const struct plan *p, const char *path, enum place_kind kind)
+{
+	size_t	i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->v[i].kind == kind && path_within(p->v[i].path, path))
+			return (true);
+	return (false);
+}
+
+static int
+plan_mount(struct plan *p, const struct build *b, const struct want *w,
+    const struct mnt *m)
+{
+	struct stat	st;
+	enum place_kind	kind;
+	bool		plain, said;
+	int		fd;
+
+	if (m->covered || m->point[1] == '\0' ||
+	    hides_over(&b->hides, m->point) != NULL ||
+	    plan_find(p, m->point) != NULL ||
+	    (fresh_over(m->point) != NULL && !plan_owned(w, m->point)) ||
+	    plan_under(p, m->point, PLACE_COVER) || !plan_enters(w, m->point))
+		return (0);
+	/* Not by way of autofs: looking would mount. */
+	fd = fs_openat2(mountd.root, m->point + 1, O_PATH | O_NOFOLLOW,
+	    FS_PLAIN);
+	if (fd == -1 || fstat(fd, &st) == -1) {
+		if (fd != -1)
+			close(fd);
+		plan_note(p, "%s: not shown: %s", shown(m->point),
+		    strerror(errno));
+		return (0);
+	}
+	kind = kind_of_mount(m, st.st_mode, &plain, &said);
+	if (kind == PLACE_OVERLAY && plan_under(p, m->point, PLACE_READ))
+		kind = PLACE_READ;
+	if (kind == PLACE_COVER && plan_holds(w, m->point)) {
+		/* Home or project is in there and will be attached: then
+		 * what lies below the mount stands for it. */
+		close(fd);
+		return (0);
+	}
+	if (said && kind == PLACE_COVER)
+		plan_note(p, "%s: a filesystem of type %s is not shown, only "
+		    "an empty folder", shown(m->point), shown(m->type));
+	else if (said)
+		plan_note(p, "%s: a filesystem of type %s is read-only in "
+		    "the session", shown(m->point), shown(m->type));
+	if (plan_add(p, m->point, kind, fd, S_ISDIR(st.st_mode)) == -1)
+		return (-1);
+	p->v[p->n - 1].plain = plain;
+	return (0);
+}
+
+static int
+plan_ro(struct plan *p, const struct build *b, const struct want *w,
+    const char *path, int fd)
+{
+	const char	*why = NULL, *fresh = fresh_over(path);
+	struct stat	 st;
+	int		 copy;
+
+	if (plan_holds(w, path))
+		why = "it is, or contains, home or the project";
+	else if (hides_over(&b->hides, path) != NULL)
+		why = "it is hidden";
+	else if (fresh != NULL && !plan_owned(w, path) &&
+	    strcmp(fresh, "/run") != 0 && strcmp(fresh, "/tmp") != 0)
+		why = "a session has its own folder there";
+	else if (fstat(fd, &st) == -1 ||
+	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+		why = "it is no folder and no regular file";
+	if (why != NULL) {
+		plan_note(p, "read-only path %s is ignored: %s", shown(path),
+		    why);
+		return (0);
+	}
+	if (plan_find(p, path) != NULL)
+		return (0);
+	if ((copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1)
+		return (fault_errno("mount.failed", "the list of mounts"));
+	return (plan_add(p, path, S_ISDIR(st.st_mode) ? PLACE_READ :
+	    PLACE_FILE, copy, S_ISDIR(st.st_mode)));
+}
+
+static int
+plan_own(struct plan *p, const struct want *w)
+{
+	int	fd;
+
+	if ((fd = fcntl(w->project_fd, F_DUPFD_CLOEXEC, 0)) == -1)
+		return (fault_errno("mount.failed", "the list of mounts"));
+	if (plan_add(p, w->project, PLACE_PROJECT, fd, true) == -1)
+		return (-1);
+	if (!w->home_own)
+		return (0);
+	if ((fd = fcntl(w->home_fd, F_DUPFD_CLOEXEC, 0)) == -1)
+		return (fault_errno("mount.failed", "the list of mounts"));
+	return (plan_add(p, w->home, PLACE_HOME, fd, true));
+}
+
+static int
+place_compare(const void *a, const void *b)
+{
+	const struct place	*pa = a, *pb = b;
+
+	return (path_order(pa->path, pb->path));
+}
+
+int
+plan_make(struct plan *p, const struct build *b, const struct want *w)
+{
+	size_t	i;
+
+	memset(p, 0, sizeof(*p));
+	if (plan_own(p, w) == -1)
+		return (-1);
+	for (i = 0; i < w->ro->n; i++)
+		if (w->ro_fd[i] != -1 &&
+		    plan_ro(p, b, w, w->ro->v[i], w->ro_fd[i]) == -1)
+			return (-1);
+	/* mountinfo lists a mount after the one that it lies on. */
+	for (i = 0; i < b->mnts.n; i++)
+		if (plan_mount(p, b, w, &b->mnts.v[i]) == -1)
+			return (-1);
+	qsort(p->v, p->n, sizeof(*p->v), place_compare);
+	return (0);
+}
+
+void
+plan_free(struct plan *p)
+{
+	size_t	i;
+
+	for (i = 0; i < p->n; i++) {
+		close(p->v[i].fd);
+		free(p->v[i].path);
+	}
+	for (i = 0; i < p->nnotes; i++)
+		free(p->notes[i]);
+	free(p->v);
+	memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,61 @@
+/*
+ * What is attached to a session's tree, and where: the host's other
+ * filesystems, home, project, read-only paths; sorted, so that what lies in a
+ * place comes after it.
+ */
+#ifndef MOUNTD_PLAN_H
+#define MOUNTD_PLAN_H
+
+#include "../common/limits.h"
+#include "overlay.h"
+
+enum place_kind {
+	PLACE_OVERLAY,		/* a layer of its own */
+	PLACE_READ,		/* a read-only overlay */
+	PLACE_CLONE,		/* itself, read-only */
+	PLACE_FILE,		/* a single file, itself, read-only */
+	PLACE_COVER,		/* an empty folder or file */
+	PLACE_HOME, PLACE_PROJECT
+};
+
+struct place {
+	char		*path;
+	enum place_kind	 kind;
+	int		 fd;		/* the host's, O_PATH */
+	bool		 dir;
+	bool		 plain;		/* its type has no sockets, no FIFOs */
+};
+
+/* What PREP wants, as far as it has been checked. */
+struct want {
+	const char	*home, *project;
+	uid_t		 uid;
+	gid_t		 gid;
+	bool		 home_own;	/* home is no part of the project */
+	int		 home_fd, project_fd;	/* opened by ourselves */
+	struct strv	 argv;
+	/* Read-only paths by number: opened by us, confirmed by init. */
+	const struct strv *ro;
+	const int	*ro_fd;
+};
+
+struct plan {
+	struct place	*v;
+	size_t		 n;
+	char		*notes[LIMIT_NOTES];
+	size_t		 nnotes;
+};
+
+int	plan_make(struct plan *, const struct build *, const struct want *);
+void	plan_free(struct plan *);
+/* path is, or contains, a folder that the session works in. */
+bool	plan_holds(const struct want *, const char *path);
+/* One line that is shown to the session's owner. */
+void	plan_note(struct plan *, const char *fmt, ...)
+	    __attribute__((format(printf, 2, 3)));
+
+/* What the mount's type and state make of it. */
+enum place_kind	kind_of_mount(const struct mnt *, mode_t, bool *plain,
+		    bool *said);
+
+#endif

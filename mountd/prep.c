@@ -1,0 +1,304 @@
+/*
+ * PREP: the whole tree of a session, and what init opened beside what we did.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "fault.h"
+#include "fresh.h"
+#include "fs.h"
+#include "mountd.h"
+#include "pending.h"
+#include "session.h"
+
+#define UID_NOBODY	65534
+
+struct prep {
+	struct child	*c;
+	const struct m_PREP *m;
+	struct want	 w;
+	struct tree	 t;
+	int		*ro;		/* opened by us */
+	/* As init opened them, with the user's rights. */
+	int		 pidns, home, project;
+	int		*init_ro;
+	bool		 all;
+};
+
+static int
+prep_uid(const struct m_PREP *m)
+{
+	size_t	i;
+
+	if (m->uid >= UINT32_MAX || m->gid >= UINT32_MAX ||
+	    m->uid == UID_NOBODY)
+		return (fault("mount.uid", "uid %llu, gid %llu: no user that "
+		    "a session can run as", (unsigned long long)m->uid,
+		    (unsigned long long)m->gid));
+	for (i = 0; i < UID_COUNT; i++)
+		if (m->uid == mountd.uids[i])
+			return (fault("mount.uid", "uid %llu is the suite's "
+			    "own", (unsigned long long)m->uid));
+	return (0);
+}
+
+/* Opens one of the session's two folders, or says why it cannot be one. */
+static int
+prep_folder(const char *code, const char *what, const char *path)
+{
+	const char	*fresh = fresh_over(path);
+	int		 fd;
+
+	if (!path_is_canonical(path))
+		return (fault(code, "%s %s: an absolute path without \".\" "
+		    "and \"..\" is needed", what, shown(path)));
+	if (path_within(mountd.state, path))
+		return (fault(code, "%s %s lies in the suite's own state "
+		    "folder %s: choose another folder", what, shown(path),
+		    shown(mountd.state)));
+	if (fresh != NULL && strcmp(fresh, "/run") != 0 &&
+	    strcmp(fresh, "/tmp") != 0)
+		return (fault(code, "%s %s: a session has a %s of its own: "
+		    "choose another folder", what, shown(path), fresh));
+	fd = fs_openat2(mountd.root, path[1] == '\0' ? "." : path + 1,
+	    O_PATH | O_DIRECTORY, FS_PLAIN);
+	if (fd == -1)
+		return (fault_errno(code, "%s %s", what, shown(path)));
+	return (fd);
+}
+
+static int
+prep_folders(struct prep *p)
+{
+	const struct m_PREP	*m = p->m;
+	struct want		*w = &p->w;
+
+	if (strcmp(m->project, "/") == 0)
+		return (fault("mount.project", "project /: the whole machine "
+		    "is no project: choose a folder below it"));
+	if ((w->project_fd = prep_folder("mount.project", "project",
+	    m->project)) == -1 ||
+	    (w->home_fd = prep_folder("mount.home", "home", m->home)) == -1)
+		return (-1);
+	w->project = m->project;
+	w->home = m->home;
+	w->uid = (uid_t)m->uid;
+	w->gid = (gid_t)m->gid;
+	w->argv = m->argv;
+	w->home_own = strcmp(m->home, "/") != 0 &&
+	    !path_within(m->project, m->home);
+	return (0);
+}
+
+static int
+prep_hides(struct prep *p)
+{
+	const struct hidden	*h;
+	const char		*path = p->m->project, *what = "the project";
+
+	h = hides_over(&p->t.b.hides, path);
+	if (h == NULL) {
+		path = p->m->home;
+		what = "home";
+		h = hides_over(&p->t.b.hides, path);
+	}
+	if (h == NULL)
+		return (0);
+	return (fault("mount.hide", "hide %s: it is, or contains, %s %s: hide "
+	    "something in there", shown(h->path), what, shown(path)));
+}
+
+/* What the session calls read-only; what is not there is no concern. */
+static int
+prep_ro(struct prep *p)
+{
+	const struct strv	*ro = &p->m->ro;
+	size_t			 i;
+
+	p->w.ro = ro;
+	if ((p->ro = calloc(ro->n + 1, sizeof(*p->ro))) == NULL ||
+	    (p->init_ro = calloc(ro->n + 1, sizeof(*p->init_ro))) == NULL)
+		return (fault_errno("mount.failed", "read-only paths"));
+	p->w.ro_fd = p->ro;
+	for (i = 0; i < ro->n; i++) {
+		p->ro[i] = p->init_ro[i] = -1;
+		if (!path_is_canonical(ro->v[i]))
+			return (fault("mount.ro", "read-only path %s: an "
+			    "absolute path without \".\" and \"..\" is "
+			    "needed", shown(ro->v[i])));
+		if (ro->v[i][1] != '\0')
+			p->ro[i] = fs_openat2(mountd.root, ro->v[i] + 1,
+			    O_PATH | O_NOFOLLOW, FS_PLAIN);
+	}
+	return (0);
+}
+
+/* Puts one descriptor of init's, or spawn's, where it belongs. */
+static int
+prep_take(struct prep *p, struct msg *msg)
+{
+	const struct m_SFD	*m = msg->body;
+	int			*to = NULL;
+
+	if (strcmp(m->kind, "pidns") == 0 && m->n == 0)
+		to = &p->pidns;
+	else if (strcmp(m->kind, "home") == 0 && m->n == 0)
+		to = &p->home;
+	else if (strcmp(m->kind, "project") == 0 && m->n == 0)
+		to = &p->project;
+	else if (strcmp(m->kind, "ro") == 0 && m->n < p->m->ro.n &&
+	    p->project == -1)
+		to = &p->init_ro[m->n];
+	if (to == NULL || *to != -1)
+		return (fault("mount.descriptor", "a descriptor of kind "
+		    "\"%s\", number %llu, is not due", shown(m->kind),
+		    (unsigned long long)m->n));
+	*to = msg_take_fd(msg);
+	return (0);
+}
+
+static int
+prep_receive(struct prep *p)
+{
+	const char	*why = NULL;
+	struct msg	 msg;
+	int		 r;
+
+	while (p->pidns == -1 || p->home == -1 || p->project == -1) {
+		if ((r = imsg_recv(&p->c->ib, &msg, -1, &why)) != 1)
+			_exit(1);	/* the parent has given up */
+		r = prep_take(p, &msg);
+		msg_free(&msg);
+		if (r == -1)
+			return (-1);
+	}
+	p->all = true;
+	return (0);
+}
+
+/*
+ * The user's rights, not ours, decide what a session may be given: init
+ * opened these with them. What is not the same folder was not opened.
+ */
+static int
+prep_compare(struct prep *p)
+{
+	size_t	i;
+
+	if (!fs_same(p->home, p->w.home_fd))
+		return (fault("mount.identity", "home %s is not the folder "
+		    "that the session's user opened", shown(p->m->home)));
+	if (!fs_same(p->project, p->w.project_fd))
+		return (fault("mount.identity", "project %s is not the folder "
+		    "that the session's user opened", shown(p->m->project)));
+	for (i = 0; i < p->m->ro.n; i++) {
+		if (p->init_ro[i] == -1 && p->ro[i] != -1) {
+			/* Not for this user's eyes: as if it were missing. */
+			close(p->ro[i]);
+			p->ro[i] = -1;
+		} else if (p->init_ro[i] != -1 && (p->ro[i] == -1 ||
+		    !fs_same(p->init_ro[i], p->ro[i])))
+			return (fault("mount.identity", "read-only path %s is "
+			    "not what the session's user opened",
+			    shown(p->m->ro.v[i])));
+	}
+	return (pidns_check(p->pidns));
+}
+
+static void
+prep_send_fd(struct prep *p, const char *kind, uint64_t n, int fd)
+{
+	struct m_SFD	m = {
+		.session = p->m->session, .kind = kind, .n = n
+	};
+
+	child_send(p->c, MSG_SFD, fd, &m);
+}
+
+static int
+prep_answer(struct prep *p)
+{
+	struct tree		*t = &p->t;
+	struct m_MOUNTED	 m = { .session = p->m->session };
+	struct stat		 st;
+	const char		**hide;
+	size_t			 i;
+
+	if (fstat(p->w.project_fd, &st) == -1 || t->b.hides.n > LIMIT_PATHS ||
+	    (hide = calloc(t->b.hides.n + 1, sizeof(*hide))) == NULL)
+		return (fault("mount.failed", "too many hidden paths"));
+	for (i = 0; i < t->b.hides.n; i++)
+		if (!t->b.hides.v[i].gone)
+			hide[m.hide.n++] = t->b.hides.v[i].path;
+	m.hide.v = hide;
+	m.dev = st.st_dev;
+	m.ino = st.st_ino;
+	m.notes.n = t->plan.nnotes;
+	m.notes.v = (const char **)(uintptr_t)t->plan.notes;
+	prep_send_fd(p, "tree", 0, t->root);
+	for (i = 0; i < CLONE_COUNT; i++) {
+		prep_send_fd(p, clone_kinds[i], 0, t->clone[i][0]);
+		prep_send_fd(p, clone_kinds[i], 1, t->clone[i][1]);
+	}
+	for (i = 0; i < t->nkept; i++)
+		prep_send_fd(p, "layer", i, t->kept[i]);
+	child_send(p->c, MSG_MOUNTED, -1, &m);
+	free(hide);
+	return (0);
+}
+
+static int
+prep_store(struct prep *p)
+{
+	const struct session	*s = p->c->s;
+	int			 used;
+
+	if (mountd.unfit != NULL)
+		return (fault("mount.state", "%s", mountd.unfit));
+	p->t.store = s->store;
+	if (!s->fresh && !s->settled) {
+		if ((used = layer_in_use(s->store)) == -1)
+			return (-1);
+		if (used)
+			return (fault("mount.busy", "the session's layer is "
+			    "mounted by an earlier run that has not ended: "
+			    "end its processes"));
+	}
+	if (stage_make(s->store, p->w.uid, p->w.gid) == -1 ||
+	    layer_set_project(s->store, p->m->project) == -1)
+		return (-1);
+	return (s->fresh ? 0 : pending_run(s->store, &p->t.b));
+}
+
+int
+prep_run(struct child *c)
+{
+	struct prep	p = {
+		.c = c, .m = c->body, .pidns = -1, .home = -1, .project = -1
+	};
+
+	if (prep_uid(p.m) == -1 || prep_folders(&p) == -1 ||
+	    prep_ro(&p) == -1 || build_begin(&p.t.b, &p.m->hide) == -1 ||
+	    prep_hides(&p) == -1 || prep_store(&p) == -1)
+		return (-1);
+	p.t.b.steady = p.w.project;
+	/*
+	 * Everything but /proc is made while init is still on its way; only
+	 * where a path is read-only does the plan hang on what it opened.
+	 */
+	if (p.m->ro.n > 0 &&
+	    (prep_receive(&p) == -1 || prep_compare(&p) == -1))
+		return (-1);
+	if (tree_make(&p.t, &p.w) == -1)
+		return (-1);
+	if (!p.all && (prep_receive(&p) == -1 || prep_compare(&p) == -1))
+		return (-1);
+	if (tree_finish(&p.t, p.pidns) == -1)
+		return (-1);
+	return (prep_answer(&p));
+}

@@ -1,0 +1,132 @@
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+
+#include "fault.h"
+#include "fresh.h"
+#include "fs.h"
+#include "mountd.h"
+#include "point.h"
+
+#define PROC_ATTRS	(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | \
+			    MOUNT_ATTR_NOEXEC)
+
+/*
+ * uid 0 without a capability still writes what its mode lets root write, and
+ * much of /proc asks for nothing else. Read-only: what programs look at.
+ */
+static const char *const proc_readonly[] = {
+	"sys", "irq", "bus", "fs", "driver", "tty", "dynamic_debug", "pressure"
+};
+
+/* Nothing of these is for a session: they say where the kernel lies, what
+ * others do, or act on the machine when written to. */
+static const char *const proc_covered[] = {
+	"/proc/sysrq-trigger", "/proc/kcore", "/proc/keys",
+	"/proc/key-users", "/proc/kpagecount", "/proc/kpageflags",
+	"/proc/kpagecgroup", "/proc/slabinfo", "/proc/vmallocinfo",
+	"/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats",
+	"/proc/sched_debug", "/proc/pagetypeinfo", "/proc/iomem",
+	"/proc/ioports", "/proc/acpi", "/proc/asound", "/proc/scsi",
+	"/proc/kallsyms", "/proc/kmsg", "/proc/mtrr",
+	"/proc/lock_stat", "/proc/lockdep"
+};
+
+/* A read-only mount of the folder on itself. */
+static int
+proc_seal(int proc, const char *name)
+{
+	int	fd, mnt, r = -1;
+
+	fd = openat(proc, name,
+	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		return (errno == ENOENT ? 0 :
+		    fault_errno("mount.proc", "/proc/%s", name));
+	if ((mnt = fs_clone(fd, name)) != -1) {
+		if (fs_attr(mnt, MOUNT_ATTR_RDONLY | PROC_ATTRS, name) == 0)
+			r = fs_attach(mnt, fd, name);
+		close(mnt);
+	}
+	close(fd);
+	return (r);
+}
+
+/*
+ * The pid namespace of a session is a child of the one we live in, and
+ * belongs to a user namespace that spawn made: the host's own is neither,
+ * nor is one that somebody else has made.
+ */
+int
+pidns_check(int pidns)
+{
+	struct stat	own, above;
+	uid_t		owner = (uid_t)-1;
+	int		fd, r;
+
+	if (ioctl(pidns, NS_GET_NSTYPE) != CLONE_NEWPID)
+		return (fault("mount.pidns", "the descriptor that came as the "
+		    "session's pid namespace is none"));
+	if (fstatat(AT_FDCWD, "/proc/self/ns/pid", &own, 0) == -1 ||
+	    (fd = ioctl(pidns, NS_GET_PARENT)) == -1)
+		return (fault("mount.pidns", "the pid namespace is not a "
+		    "session's: its parent is not this machine's"));
+	r = fstat(fd, &above);
+	close(fd);
+	if (r == -1 || own.st_dev != above.st_dev ||
+	    own.st_ino != above.st_ino)
+		return (fault("mount.pidns", "the pid namespace is not a "
+		    "session's: its parent is not this machine's"));
+	if ((fd = ioctl(pidns, NS_GET_USERNS)) == -1)
+		return (fault_errno("mount.pidns", "the user namespace of the "
+		    "pid namespace"));
+	r = ioctl(fd, NS_GET_OWNER_UID, &owner);
+	close(fd);
+	if (r == -1 || owner != mountd.uids[UID_SPAWN])
+		return (fault("mount.pidns", "the pid namespace is not a "
+		    "session's: uid %u made its user namespace",
+		    (unsigned int)owner));
+	return (0);
+}
+
+static int
+proc_new(int pidns)
+{
+	int	fs;
+
+	if ((fs = fs_open("proc", "the session's /proc")) == -1)
+		return (-1);
+	if (fs_set_fd(fs, "pidns", pidns) == -1 ||
+	    fs_set(fs, "source", "sbx") == -1) {
+		close(fs);
+		return (-1);
+	}
+	return (fs_mount(fs, PROC_ATTRS, "the session's /proc"));
+}
+
+int
+proc_attach(int tree, int face, int pidns)
+{
+	size_t	i;
+	int	proc, point, r;
+
+	if ((proc = proc_new(pidns)) == -1)
+		return (-1);
+	for (i = 0, r = 0; r == 0 &&
+	    i < sizeof(proc_readonly) / sizeof(proc_readonly[0]); i++)
+		r = proc_seal(proc, proc_readonly[i]);
+	if (r == 0 && (point = point_open(tree, "/proc", true, true)) != -1) {
+		r = fs_attach(proc, point, "/proc");
+		close(point);
+	} else
+		r = -1;
+	close(proc);
+	for (i = 0; r == 0 &&
+	    i < sizeof(proc_covered) / sizeof(proc_covered[0]); i++)
+		r = face_cover(face, tree, proc_covered[i]);
+	return (r);
+}

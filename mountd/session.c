@@ -1,0 +1,487 @@
+/*
+ * The parent's side: which session is how far, one child at a time for each,
+ * and what the broker hears of it. The parent itself touches no filesystem
+ * but s/ID's entry, so that one that hangs is one session's failure.
+ */
+#include <sys/wait.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "job.h"
+#include "mountd.h"
+
+static TAILQ_HEAD(, session) sessions = TAILQ_HEAD_INITIALIZER(sessions);
+static struct peer *broker;
+
+static struct session *
+session_find(const char *id)
+{
+	struct session	*s;
+
+	TAILQ_FOREACH(s, &sessions, entry)
+		if (strcmp(s->id, id) == 0)
+			return (s);
+	return (NULL);
+}
+
+static struct session *
+session_new(const char *id)
+{
+	struct session	*s;
+	size_t		 i;
+
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		fatal("session %s", id);
+	snprintf(s->id, sizeof(s->id), "%s", id);
+	s->store = -1;
+	for (i = 0; i < CLONE_COUNT; i++)
+		s->clone[i] = -1;
+	TAILQ_INSERT_TAIL(&sessions, s, entry);
+	return (s);
+}
+
+static void
+session_drop_clones(struct session *s)
+{
+	size_t	i;
+
+	for (i = 0; i < CLONE_COUNT; i++) {
+		if (s->clone[i] != -1)
+			close(s->clone[i]);
+		s->clone[i] = -1;
+	}
+	for (i = 0; i < s->nkept; i++)
+		close(s->kept[i]);
+	free(s->kept);
+	s->kept = NULL;
+	s->nkept = 0;
+}
+
+static void
+session_unlock(struct session *s)
+{
+	if (s->store != -1)
+		close(s->store);
+	s->store = -1;
+}
+
+static void
+session_free(struct session *s)
+{
+	size_t	i;
+
+	TAILQ_REMOVE(&sessions, s, entry);
+	session_drop_clones(s);
+	session_unlock(s);
+	for (i = 0; i < s->nhide; i++)
+		free(s->hide[i]);
+	free(s->hide);
+	free(s->project);
+	free(s);
+}
+
+/* One that is of no use any more: neither mounted nor known to be unused. */
+static void
+session_tidy(struct session *s)
+{
+	if (s->job == NULL && !s->mounted && !s->settled)
+		session_free(s);
+}
+
+static void
+answer(uint32_t id, uint32_t type, const char *sid)
+{
+	struct m_SID	m = { .session = sid };
+
+	peer_send(broker, type, id, -1, &m);
+}
+
+static void
+refuse(uint32_t id, const char *sid, const char *code, const char *text)
+{
+	struct m_ERROR	e = { .code = code, .message = text, .at = sid };
+
+	log_warnx("%s: %s: %s", sid, code, text);
+	peer_send(broker, MSG_ERROR, id, -1, &e);
+}
+
+/* What PREP said and later requests need. */
+static int
+session_remember(struct session *s, const struct m_PREP *m)
+{
+	size_t	i;
+
+	for (i = 0; i < s->nhide; i++)
+		free(s->hide[i]);
+	free(s->hide);
+	free(s->project);
+	s->nhide = 0;
+	s->project = strdup(m->project);
+	s->hide = calloc(m->hide.n + 1, sizeof(*s->hide));
+	if (s->project == NULL || s->hide == NULL)
+		return (-1);
+	for (i = 0; i < m->hide.n; i++, s->nhide++)
+		if ((s->hide[i] = strdup(m->hide.v[i])) == NULL)
+			return (-1);
+	return (0);
+}
+
+/* Opens and locks s/ID for a request; false: it was refused. */
+static bool
+session_lock(struct session *s, uint32_t id, bool make)
+{
+	char	text[256];
+
+	if (s->store != -1)
+		return (true);
+	s->store = store_open(s->id, make, &s->fresh);
+	if (s->store != -1)
+		return (true);
+	if (errno == EWOULDBLOCK)
+		refuse(id, s->id, "mount.busy", "the session's layer is in "
+		    "use by another suite with the same state folder");
+	else {
+		snprintf(text, sizeof(text), errno == ENOENT ?
+		    "this session has no layer" : "the session's folder in "
+		    "the state: %s", strerror(errno));
+		refuse(id, s->id, "mount.layer", text);
+	}
+	return (false);
+}
+
+/* The session that a request is for, if it may have one now. */
+static struct session *
+session_for(const struct msg *msg, const char *sid, bool make)
+{
+	struct session	*s;
+
+	if (!store_name(sid)) {
+		refuse(msg->id, sid, "mount.session", "no session has such "
+		    "an id: twelve characters of a-z and 2-7");
+		return (NULL);
+	}
+	s = session_find(sid);
+	if (s != NULL && (s->job != NULL || (make && s->mounted))) {
+		refuse(msg->id, sid, "mount.busy", make ? "this session is "
+		    "mounted, or about to be" : "another request for this "
+		    "session is at work");
+		return (NULL);
+	}
+	if (s == NULL)
+		s = session_new(sid);
+	if (!session_lock(s, msg->id, make)) {
+		session_tidy(s);
+		return (NULL);
+	}
+	return (s);
+}
+
+static void
+session_run(struct session *s, struct msg *msg, int (*run)(struct child *))
+{
+	if (job_start(s, msg, run) == 0)
+		return;
+	refuse(msg->id, s->id, "mount.failed", "no process for it: the "
+	    "machine is out of memory or processes");
+	if (!s->mounted) {
+		if (s->fresh)
+			unlinkat(mountd.store, s->id, AT_REMOVEDIR);
+		session_unlock(s);
+	}
+	session_tidy(s);
+}
+
+static void
+mountd_on_prep(struct peer *p, struct msg *msg)
+{
+	const struct m_PREP	*m = msg->body;
+	struct session		*s;
+
+	(void)p;
+	if ((s = session_for(msg, m->session, true)) == NULL)
+		return;
+	if (session_remember(s, m) == -1)
+		fatal("session %s", s->id);
+	session_run(s, msg, prep_run);
+}
+
+/* What init, or spawn, passed out: for the child that waits for it. What
+ * comes for a session that has failed meanwhile is of no use to anybody. */
+static void
+mountd_on_sfd(struct peer *p, struct msg *msg)
+{
+	const struct m_SFD	*m = msg->body;
+	struct session		*s = session_find(m->session);
+
+	(void)p;
+	if (s == NULL || s->job == NULL || s->job->type != MSG_PREP)
+		return;
+	peer_send(s->job->child, MSG_SFD, 0, msg_take_fd(msg), m);
+}
+
+static void
+mountd_on_view(struct peer *p, struct msg *msg)
+{
+	const struct m_VIEW	*m = msg->body;
+	struct session		*s;
+
+	(void)p;
+	if ((s = session_for(msg, m->session, false)) != NULL)
+		session_run(s, msg, view_run);
+}
+
+static void
+mountd_on_clean(struct peer *p, struct msg *msg)
+{
+	const struct m_CLEAN	*m = msg->body;
+	struct session		*s;
+
+	(void)p;
+	if ((s = session_for(msg, m->session, false)) != NULL)
+		session_run(s, msg, clean_run);
+}
+
+static void
+mountd_on_refresh(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s;
+
+	(void)p;
+	if ((s = session_for(msg, m->session, false)) != NULL)
+		session_run(s, msg, refresh_run);
+}
+
+static void
+session_release(struct session *s, uint32_t id)
+{
+	struct msg	msg = { .type = MSG_RELEASE, .id = id, .fd = -1 };
+
+	session_run(s, &msg, release_run);
+	/* The child has them; whoever is the last ends the mounts. */
+	session_drop_clones(s);
+	s->mounted = false;
+}
+
+static void
+mountd_on_release(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = session_find(m->session);
+
+	(void)p;
+	if (s != NULL && s->job != NULL) {
+		if (s->release) {
+			refuse(msg->id, s->id, "mount.busy", "it is being "
+			    "released");
+			return;
+		}
+		s->release = true;
+		s->release_id = msg->id;
+		if (s->job->type == MSG_PREP)
+			job_kill(s->job);
+	} else if (s != NULL && s->mounted)
+		session_release(s, msg->id);
+	else
+		answer(msg->id, MSG_RELEASED, m->session);
+}
+
+static void
+mountd_on_erase(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = session_find(m->session);
+	bool			 fresh;
+	int			 fd;
+
+	(void)p;
+	if (s != NULL && s->mounted) {
+		refuse(msg->id, s->id, "mount.busy", "the session is mounted: "
+		    "release it first");
+		return;
+	}
+	if (s == NULL && store_name(m->session)) {
+		/* Nothing there is as good as erased. */
+		fd = store_open(m->session, false, &fresh);
+		if (fd == -1 && errno == ENOENT) {
+			answer(msg->id, MSG_ERASED, m->session);
+			return;
+		}
+		if (fd != -1)
+			close(fd);
+	}
+	if ((s = session_for(msg, m->session, false)) != NULL)
+		session_run(s, msg, erase_run);
+}
+
+static void
+mountd_on_probe(struct peer *p, struct msg *msg)
+{
+	struct m_TEXT	t = {
+		.level = "fail", .what = "mounts", .text = "no process to "
+		"try them: the machine is out of memory or processes"
+	};
+
+	if (job_start(NULL, msg, probe_run) == 0)
+		return;
+	peer_send(p, MSG_TEXT, msg->id, -1, &t);
+	peer_send(p, MSG_END, msg->id, -1, NULL);
+}
+
+const struct handler session_table[] = {
+	{ MSG_PREP,	PERMIT_ALWAYS,	mountd_on_prep },
+	{ MSG_SFD,	PERMIT_ALWAYS,	mountd_on_sfd },
+	{ MSG_REFRESH,	PERMIT_ALWAYS,	mountd_on_refresh },
+	{ MSG_RELEASE,	PERMIT_ALWAYS,	mountd_on_release },
+	{ MSG_VIEW,	PERMIT_ALWAYS,	mountd_on_view },
+	{ MSG_CLEAN,	PERMIT_ALWAYS,	mountd_on_clean },
+	{ MSG_ERASE,	PERMIT_ALWAYS,	mountd_on_erase },
+	{ MSG_PROBE,	PERMIT_ALWAYS,	mountd_on_probe },
+};
+const size_t session_ntable = sizeof(session_table) / sizeof(session_table[0]);
+
+/*
+ * The tree is there: the clones of number 0 stay here, the rest goes on, and
+ * the answer last.
+ */
+void
+session_mounted(struct job *j, const struct m_MOUNTED *m)
+{
+	struct session	*s = j->s;
+	struct m_SFD	 sfd = { .session = s->id };
+	size_t		 i, k;
+
+	for (i = 0; i < j->nfds; i++) {
+		struct jobfd *f = &j->fds[i];
+
+		for (k = 0; k < CLONE_COUNT; k++)
+			if (strcmp(f->kind, clone_kinds[k]) == 0)
+				break;
+		if (k < CLONE_COUNT && f->n == 0)
+			s->clone[k] = f->fd;
+		else if (strcmp(f->kind, "layer") == 0) {
+			s->kept = reallocarray(s->kept, s->nkept + 1,
+			    sizeof(*s->kept));
+			if (s->kept == NULL)
+				fatal("session %s", s->id);
+			s->kept[s->nkept++] = f->fd;
+		} else {
+			sfd.kind = f->kind;
+			peer_send(broker, MSG_SFD, j->id, f->fd, &sfd);
+		}
+		f->fd = -1;
+	}
+	s->dev = m->dev;
+	s->ino = m->ino;
+	s->mounted = true;
+	s->fresh = s->settled = false;
+	s->job = NULL;
+	j->s = NULL;
+	peer_send(broker, MSG_MOUNTED, j->id, -1, m);
+}
+
+/* A PREP that failed leaves nothing of a new session. */
+static bool
+session_undo(struct session *s, struct job *j)
+{
+	struct msg	msg = { .type = MSG_ERASE, .id = j->id, .fd = -1 };
+
+	if (j->type != MSG_PREP || !s->fresh ||
+	    job_start(s, &msg, erase_run) == -1)
+		return (false);
+	/* What it was refused for is told when that is done. */
+	s->job->undo = true;
+	s->job->code = j->code;
+	s->job->text = j->text;
+	j->code = j->text = NULL;
+	return (true);
+}
+
+static void
+session_view_send(struct job *j)
+{
+	struct m_LFD	m = { .kind = NULL };
+	size_t		i;
+
+	for (i = 0; i < j->nfds; i++) {
+		m.kind = j->fds[i].kind;
+		peer_send(broker, MSG_LFD, j->id, j->fds[i].fd, &m);
+		j->fds[i].fd = -1;
+	}
+}
+
+static void
+session_succeeded(struct session *s, struct job *j)
+{
+	if (j->answer == MSG_VIEWED)
+		session_view_send(j);
+	else if (j->answer == MSG_RELEASED)
+		s->settled = true;
+	if (j->answer == MSG_ERASED)
+		s->settled = s->fresh = false;
+	if (!s->mounted)
+		session_unlock(s);
+	answer(j->id, j->answer, s->id);
+}
+
+static void
+session_failed(struct session *s, struct job *j)
+{
+	if (session_undo(s, j))
+		return;
+	if (!s->mounted)
+		session_unlock(s);
+	/* Who has given a session up waits for its release, not for why. */
+	if (!(s->release && (j->type == MSG_PREP || j->undo)))
+		refuse(j->id, s->id, j->code != NULL ? j->code :
+		    "mount.failed", j->text != NULL ? j->text : "mountd's "
+		    "process for it ended early");
+}
+
+/* The child has ended and everything it held is closed. */
+void
+session_job_over(struct job *j)
+{
+	struct session	*s = j->s;
+	uint32_t	 id;
+
+	if (s == NULL)
+		return;
+	s->job = NULL;
+	if (j->answer != 0 && !j->undo)
+		session_succeeded(s, j);
+	else
+		session_failed(s, j);
+	if (s->job != NULL)
+		return;
+	if (j->undo)
+		s->fresh = false;
+	if (s->release) {
+		s->release = false;
+		id = s->release_id;
+		if (s->mounted)
+			session_release(s, id);
+		else
+			answer(id, MSG_RELEASED, s->id);
+	}
+	session_tidy(s);
+}
+
+void
+session_relay(const struct job *j, uint32_t type, const void *body)
+{
+	peer_send(broker, type, j->id, -1, body);
+}
+
+void
+session_begin(struct event_base *base, struct peer *p)
+{
+	broker = p;
+	job_begin(base);
+}

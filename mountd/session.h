@@ -1,0 +1,64 @@
+/*
+ * Sessions as the parent knows them, and the child that serves a request.
+ */
+#ifndef MOUNTD_SESSION_H
+#define MOUNTD_SESSION_H
+
+#include <sys/queue.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../privsep/peer.h"
+#include "tree.h"
+
+struct job;
+
+struct session {
+	TAILQ_ENTRY(session) entry;
+	char		 id[LIMIT_SID + 1];
+	int		 store;		/* STATE/s/ID, locked; -1: not open */
+	bool		 fresh;		/* made by the PREP at work */
+	bool		 mounted;
+	bool		 settled;	/* released by us: nothing mounted */
+	int		 clone[CLONE_COUNT];
+	int		*kept;		/* of its further overlays */
+	size_t		 nkept;
+	char		*project;
+	uint64_t	 dev, ino;	/* the project's */
+	char		**hide;		/* as PREP named them, NULL-ended */
+	size_t		 nhide;
+	struct job	*job;		/* one at a time */
+	bool		 release;	/* RELEASE waits for the job's end */
+	uint32_t	 release_id;
+};
+
+/* The request, in the child that serves it. Everything else is closed. */
+struct child {
+	struct imsgbuf	 ib;		/* to the parent, which relays */
+	const struct session *s;	/* NULL for PROBE */
+	const void	*body;
+	int		 fd;		/* that came with the request, or -1 */
+};
+
+/* Sends to the parent, at last to sbxd; ends the child where that fails. fd
+ * is taken over. */
+void	child_send(struct child *, uint32_t type, int fd, const void *body);
+/* What the session hides, as PREP named it. */
+int	child_hide(const struct child *, struct strv *);
+
+/* One for each request. -1: fault says why. */
+int	prep_run(struct child *);
+int	view_run(struct child *);
+int	refresh_run(struct child *);
+int	clean_run(struct child *);
+int	release_run(struct child *);
+int	erase_run(struct child *);
+int	probe_run(struct child *);
+
+/* session.c: the parent's table of what sbxd may say. */
+extern const struct handler session_table[];
+extern const size_t session_ntable;
+void	session_begin(struct event_base *, struct peer *);
+
+#endif

@@ -1,0 +1,352 @@
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "attr.h"
+#include "clean.h"
+#include "fs.h"
+#include "mountd.h"
+#include "rm.h"
+
+#define HELD_TRIES	3
+
+/* A folder of the layer while its listed entries are gone through. */
+struct strip {
+	const char	*path;
+	char		 lower[PATH_MAX];	/* the base's folder below it */
+	bool		 has_lower, plain;	/* plain: of the same path */
+	bool		 based;		/* the base has a folder of this path */
+	bool		 held;
+	bool		 all;		/* every entry is meant */
+	bool		 changed;
+};
+
+static int	strip_dir(struct clean *, const char *, const struct strip *,
+		    bool, const char **, size_t);
+
+/*
+ * A walk of the cache may miss a name while another one is being renamed
+ * somewhere in the system, so "not there" has to be said more than once.
+ */
+bool
+strip_held(struct clean *c, const char *path)
+{
+	int	fd, i;
+
+	if (c->merged == -1)
+		return (false);
+	if (c->blind || *path == '\0')
+		return (true);
+	for (i = 0; i < HELD_TRIES; i++) {
+		fd = fs_openat2(c->merged, path, O_PATH | O_NOFOLLOW,
+		    FS_BENEATH | RESOLVE_CACHED);
+		if (fd != -1)
+			close(fd);
+		if (fd != -1 || errno != EAGAIN)
+			return (true);
+	}
+	return (false);
+}
+
+int
+strip_later(struct clean *c, enum later_what what, const char *path)
+{
+	struct later	*v;
+
+	v = reallocarray(c->later, c->nlater + 1, sizeof(*v));
+	if (v == NULL)
+		return (-1);
+	c->later = v;
+	v += c->nlater;
+	v->what = what;
+	if ((v->path = strdup(path)) == NULL)
+		return (-1);
+	c->nlater++;
+	return (0);
+}
+
+/* Whether a held folder, as the kernel keeps it, has the real one in it: a
+ * merged folder's number is the lowest layer's (its top byte is xino's). */
+static bool
+strip_shows_real(struct clean *c, const char *path)
+{
+	const uint64_t	mask = UINT64_C(0x00ffffffffffffff);
+	struct stat	merged, real;
+
+	return (!c->blind && at_stat(c->merged, path, &merged) &&
+	    at_stat(c->real, path, &real) &&
+	    (merged.st_ino & mask) == (real.st_ino & mask));
+}
+
+static int
+strip_unlink(struct clean *c, const char *path)
+{
+	const char	*name;
+	int		 dir, r;
+
+	if ((dir = at_parent(c->u, path, &name)) == -1)
+		return (-1);
+	r = rm_all(dir, name);
+	close(dir);
+	return (r);
+}
+
+/* Something other than a folder, in a folder that shows the real one. */
+static int
+strip_file(struct clean *c, const char *path, const struct stat *st)
+{
+	struct stat	base;
+	bool		based = at_stat(c->base, path, &base);
+
+	if (!strip_held(c, path))
+		return (strip_unlink(c, path));
+	if (!c->discard)
+		return (names_add(&c->left, path));
+	if (based && S_ISREG(base.st_mode) && S_ISREG(st->st_mode)) {
+		if (strip_later(c, LATER_WRITE, path) == -1)
+			return (-1);
+		return (names_add(&c->left, path));
+	}
+	return (strip_later(c, based ? LATER_REVEAL : LATER_REMOVE, path));
+}
+
+/* A whole entry that must not be there, or be something else. */
+static int
+strip_remove(struct clean *c, const char *path)
+{
+	struct stat	base;
+
+	if (!strip_held(c, path))
+		return (strip_unlink(c, path));
+	return (strip_later(c, at_stat(c->base, path, &base) ? LATER_REVEAL :
+	    LATER_REMOVE, path));
+}
+
+static int
+strip_whiteout(struct clean *c, const char *path, bool exact,
+    const char **v, size_t n)
+{
+	struct strip	 above = { .plain = true, .has_lower = true };
+	const char	*name;
+	struct stat	 base;
+	int		 dir, r;
+
+	if (exact || !at_stat(c->base, path, &base)) {
+		if ((dir = at_parent(c->u, path, &name)) == -1)
+			return (-1);
+		r = unlinkat(dir, name, 0);
+		close(dir);
+		return (r);
+	}
+	/* What is below is wanted, the rest stays deleted. Of a landing's
+	 * paths there is nothing below that the real folder still has. */
+	if (!c->discard || !S_ISDIR(base.st_mode))
+		return (0);
+	if (fold_open(c, path) == -1)
+		return (-1);
+	if ((name = strrchr(path, '/')) != NULL)
+		memcpy(above.lower, path, (size_t)(name - path));
+	return (strip_dir(c, path, &above, false, v, n));
+}
+
+/* Not in the layer, but it may show from where the folder came from. */
+static int
+strip_absent(struct clean *c, const struct strip *s, const char *path,
+    bool exact)
+{
+	const char	*slash = strrchr(path, '/'), *name;
+	char		 lower[PATH_MAX];
+	struct stat	 st;
+	int		 dir, r;
+
+	if (!exact || !c->discard || s->plain || !s->has_lower || s->based ||
+	    at_join(s->lower, slash != NULL ? slash + 1 : path, lower) == -1 ||
+	    !at_stat(c->base, lower, &st))
+		return (0);
+	if (c->merged != -1)
+		return (strip_later(c, LATER_REMOVE, path));
+	if ((dir = at_parent(c->u, path, &name)) == -1)
+		return (-1);
+	r = whiteout_make(dir, name);
+	close(dir);
+	return (r);
+}
+
+static int
+strip_entry(struct clean *c, struct strip *s, const char *path, bool exact,
+    const char **v, size_t n)
+{
+	struct stat	st;
+
+	child_alive();
+	if (!at_stat(c->u, path, &st))
+		return (strip_absent(c, s, path, exact));
+	s->changed = true;
+	if (whiteout_is(&st))
+		return (strip_whiteout(c, path, exact, v, n));
+	if (!S_ISDIR(st.st_mode))
+		return (exact ? strip_file(c, path, &st) : 0);
+	if (c->discard && exact && !at_is_dir(c->base, path))
+		return (strip_remove(c, path));
+	return (strip_dir(c, path, s, c->discard && exact, v, n));
+}
+
+/*
+ * A held folder that the kernel keeps without the real one below it: what is
+ * taken out of the layer would be gone in there.
+ */
+static int
+strip_stuck(struct clean *c, const char *path, bool all, const char **v,
+    size_t n)
+{
+	size_t	i;
+
+	if (all) {
+		if (strip_later(c, LATER_SYNC, path) == -1)
+			return (-1);
+		return (names_add(&c->left, path));
+	}
+	for (i = 0; i < n; i++)
+		if ((c->discard &&
+		    strip_later(c, LATER_SYNC, v[i]) == -1) ||
+		    names_add(&c->left, v[i]) == -1)
+			return (-1);
+	return (n == 0 ? names_add(&c->left, path) : 0);
+}
+
+/* The listed paths below the folder, by its entries. */
+static int
+strip_listed(struct clean *c, struct strip *s, const char **v, size_t n)
+{
+	char	sub[PATH_MAX];
+	size_t	i, j, len = strlen(s->path);
+	bool	exact;
+	int	r = 0;
+
+	if (len > 0)
+		len++;
+	for (i = 0; r == 0 && i < n; i = j) {
+		size_t end = len + strcspn(v[i] + len, "/");
+
+		memcpy(sub, v[i], end);
+		sub[end] = '\0';
+		exact = v[i][end] == '\0';
+		for (j = i + 1; j < n && strncmp(v[j], sub, end) == 0 &&
+		    v[j][end] == '/'; j++)
+			;
+		r = strip_entry(c, s, sub, exact, v + i + exact,
+		    j - i - exact);
+	}
+	return (r);
+}
+
+static int
+strip_everything(struct clean *c, struct strip *s)
+{
+	struct names	ns;
+	char		sub[PATH_MAX];
+	size_t		i;
+	int		r = 0;
+
+	if (names_read(c->u, s->path, &ns) == -1)
+		return (-1);
+	for (i = 0; r == 0 && i < ns.n; i++) {
+		r = at_join(s->path, ns.v[i], sub);
+		if (r == 0)
+			r = strip_entry(c, s, sub, true, NULL, 0);
+	}
+	names_free(&ns);
+	return (r);
+}
+
+/* A folder with nothing in it that is like the real one need not be there. */
+static int
+strip_settle(struct clean *c, const struct strip *s)
+{
+	const char	*name;
+	int		 u, base, dir, r = 0;
+	bool		 same;
+
+	if (!s->based || !s->plain)
+		return (0);
+	u = at_open(c->u, s->path, O_PATH | O_DIRECTORY);
+	base = at_open(c->base, s->path, O_PATH | O_DIRECTORY);
+	if (u == -1 || base == -1) {
+		r = -1;
+		goto out;
+	}
+	if (!(same = attr_same(u, base)) && s->all) {
+		if (s->held)
+			r = strip_later(c, LATER_ATTR, s->path);
+		else if (attr_copy(base, u, s->path) == 0)
+			same = true;
+		else
+			r = -1;
+	}
+	if (!same || r == -1 || *s->path == '\0')
+		goto out;
+	if (s->held) {
+		if (s->changed)
+			r = names_add(&c->left, s->path);
+	} else if ((dir = at_parent(c->u, s->path, &name)) != -1) {
+		/* One that is not empty stays. */
+		if (unlinkat(dir, name, AT_REMOVEDIR) == -1 &&
+		    errno != ENOTEMPTY && errno != EEXIST)
+			r = -1;
+		close(dir);
+	}
+out:
+	if (u != -1)
+		close(u);
+	if (base != -1)
+		close(base);
+	return (r);
+}
+
+static int
+strip_dir(struct clean *c, const char *path, const struct strip *above,
+    bool all, const char **v, size_t n)
+{
+	struct strip	s = { .path = path, .all = all };
+	int		r;
+
+	s.has_lower = fold_lower(c, path, above->lower, above->has_lower,
+	    s.lower);
+	s.plain = s.has_lower && strcmp(s.lower, path) == 0;
+	s.based = at_is_dir(c->base, path);
+	s.held = strip_held(c, path);
+	if (s.held && *path != '\0' && s.based &&
+	    (!s.plain || !strip_shows_real(c, path)))
+		return (strip_stuck(c, path, all, v, n));
+	if (s.based && !s.plain) {
+		if ((all ? fold_drop(c, path) : fold_undo(c, path, s.lower,
+		    s.has_lower, v, n)) == -1)
+			return (-1);
+		s.plain = s.has_lower = true;
+		strcpy(s.lower, path);
+	}
+	r = all ? strip_everything(c, &s) : strip_listed(c, &s, v, n);
+	if (r == 0 && s.held && s.changed)
+		r = names_add(&c->touched, path);
+	return (r == 0 ? strip_settle(c, &s) : -1);
+}
+
+int
+strip_paths(struct clean *c, const char **v, size_t n)
+{
+	struct strip	above = { .has_lower = true, .plain = true };
+	bool		all = n > 0 && v[0][0] == '\0';
+
+	if (all && !c->discard) {
+		/* Everything has landed: each entry is meant by itself. */
+		errno = EINVAL;
+		return (-1);
+	}
+	return (strip_dir(c, "", &above, all, v, n));
+}

@@ -1,0 +1,235 @@
+/*
+ * What is done through the live overlay, as any process would: coherent for
+ * whoever holds something open there.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attr.h"
+#include "clean.h"
+#include "rm.h"
+
+static int	through_sync(struct clean *, const char *);
+
+static int
+through_remove(struct clean *c, const char *path)
+{
+	const char	*name;
+	int		 dir, r;
+
+	if ((dir = at_parent(c->merged, path, &name)) == -1)
+		return (errno == ENOENT ? 0 : -1);
+	r = rm_all(dir, name);
+	close(dir);
+	return (r);
+}
+
+/* Bytes first: writing takes setuid bits away, and the owner's mode might
+ * not let us write. */
+static int
+through_finish(int from, int to, const char *path)
+{
+	if (attr_copy(from, to, path) == -1)
+		return (-1);
+	return (attr_copy_times(from, to));
+}
+
+/* The bytes into the file that is there: whoever has it open sees them. */
+static int
+through_write(struct clean *c, const char *path)
+{
+	int	from, to, r = -1, err;
+
+	if ((from = at_open(c->base, path, O_RDONLY | O_NOFOLLOW)) == -1)
+		return (-1);
+	to = at_open(c->merged, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+	if (to != -1) {
+		if (data_copy(from, to) == 0)
+			r = through_finish(from, to, path);
+		err = errno;
+		close(to);
+		errno = err;
+	}
+	err = errno;
+	close(from);
+	errno = err;
+	return (r);
+}
+
+static int
+through_new_file(int from, int dir, const char *name, const struct stat *st)
+{
+	int	in = -1, to, r = -1;
+
+	if (!S_ISREG(st->st_mode)) {
+		if (mknodat(dir, name, st->st_mode & (S_IFMT | 07777),
+		    st->st_rdev) == -1)
+			return (-1);
+		to = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	} else
+		to = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL |
+		    O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to == -1)
+		return (-1);
+	if (!S_ISREG(st->st_mode) || ((in = openat(AT_FDCWD, fdpath(from).s,
+	    O_RDONLY | O_CLOEXEC)) != -1 && data_copy(in, to) == 0))
+		r = through_finish(from, to, name);
+	if (in != -1)
+		close(in);
+	close(to);
+	return (r);
+}
+
+static int
+through_new_link(int from, int dir, const char *name, const struct stat *st)
+{
+	char	text[PATH_MAX];
+	ssize_t	len;
+
+	if ((len = readlinkat(from, "", text, sizeof(text) - 1)) == -1)
+		return (-1);
+	text[len] = '\0';
+	if (symlinkat(text, dir, name) == -1)
+		return (-1);
+	return (fchownat(dir, name, st->st_uid, st->st_gid,
+	    AT_SYMLINK_NOFOLLOW));
+}
+
+/* Something of the base's where nothing is in the view. */
+static int
+through_new(struct clean *c, const char *path, const struct stat *st)
+{
+	const char	*name;
+	int		 from, dir, r = -1;
+
+	if ((from = at_open(c->base, path, O_PATH | O_NOFOLLOW)) == -1)
+		return (-1);
+	if ((dir = at_parent(c->merged, path, &name)) != -1) {
+		if (S_ISDIR(st->st_mode))
+			r = mkdirat(dir, name, 0700);
+		else if (S_ISLNK(st->st_mode))
+			r = through_new_link(from, dir, name, st);
+		else
+			r = through_new_file(from, dir, name, st);
+		close(dir);
+	}
+	close(from);
+	return (r);
+}
+
+static int
+through_attr(struct clean *c, const char *path)
+{
+	int	from, to, r = -1;
+
+	from = at_open(c->base, path, O_PATH | O_DIRECTORY);
+	to = at_open(c->merged, path, O_PATH | O_DIRECTORY);
+	if (from != -1 && to != -1)
+		r = through_finish(from, to, path);
+	if (from != -1)
+		close(from);
+	if (to != -1)
+		close(to);
+	return (r);
+}
+
+/* Every entry of either folder. */
+static int
+through_sync_dir(struct clean *c, const char *path)
+{
+	struct names	ns;
+	char		sub[PATH_MAX];
+	size_t		i, turn;
+	int		r = 0;
+
+	for (turn = 0; r == 0 && turn < 2; turn++) {
+		if (names_read(turn == 0 ? c->merged : c->base, path, &ns) ==
+		    -1)
+			return (-1);
+		for (i = 0; r == 0 && i < ns.n; i++) {
+			r = at_join(path, ns.v[i], sub);
+			/* First time those are done that must go. */
+			if (r == 0 && (turn == 1 ||
+			    !at_stat(c->base, sub, &(struct stat){ 0 })))
+				r = through_sync(c, sub);
+		}
+		names_free(&ns);
+	}
+	return (r == 0 ? through_attr(c, path) : -1);
+}
+
+static int
+through_sync(struct clean *c, const char *path)
+{
+	struct stat	base, st;
+	bool		is = at_stat(c->merged, path, &st);
+
+	if (!at_stat(c->base, path, &base))
+		return (is ? through_remove(c, path) : 0);
+	if (is && S_ISREG(st.st_mode) && S_ISREG(base.st_mode) &&
+	    through_write(c, path) == 0)
+		return (0);
+	if (is && !(S_ISDIR(st.st_mode) && S_ISDIR(base.st_mode))) {
+		if (through_remove(c, path) == -1)
+			return (-1);
+		is = false;
+	}
+	if (!is && through_new(c, path, &base) == -1)
+		return (-1);
+	return (S_ISDIR(base.st_mode) ? through_sync_dir(c, path) : 0);
+}
+
+int
+through_run(struct clean *c, const struct later *l)
+{
+	switch (l->what) {
+	case LATER_REMOVE:
+		return (through_remove(c, l->path));
+	case LATER_WRITE:
+		if (through_write(c, l->path) == 0)
+			return (0);
+		/* A program that runs cannot be written to: it keeps what it
+		 * has, and the name leads to the real file. */
+		/* FALLTHROUGH */
+	case LATER_REVEAL:
+		if (through_remove(c, l->path) == -1)
+			return (-1);
+		return (whiteout_drop(c->u, l->path));
+	case LATER_SYNC:
+		return (through_sync(c, l->path));
+	case LATER_ATTR:
+		return (through_attr(c, l->path));
+	}
+	return (-1);
+}
+
+/*
+ * A listing that a held folder keeps is made anew only after a change through
+ * the overlay: a folder comes and goes. Its times are put back.
+ */
+int
+through_bump(struct clean *c, const char *path)
+{
+	struct timespec	t[2];
+	struct stat	st;
+	char		name[32];
+	int		dir, r = -1;
+
+	if ((dir = at_open(c->merged, path, O_PATH | O_DIRECTORY)) == -1)
+		return (errno == ENOENT ? 0 : -1);
+	snprintf(name, sizeof(name), ".sbx-%ld", (long)getpid());
+	if (fstat(dir, &st) == 0 && mkdirat(dir, name, 0700) == 0)
+		r = unlinkat(dir, name, AT_REMOVEDIR);
+	if (r == 0) {
+		t[0] = st.st_atim;
+		t[1] = st.st_mtim;
+		utimensat(AT_FDCWD, fdpath(dir).s, t, 0);
+	}
+	close(dir);
+	return (r);
+}

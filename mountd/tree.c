@@ -1,0 +1,233 @@
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "fault.h"
+#include "fresh.h"
+#include "fs.h"
+#include "mountd.h"
+#include "point.h"
+#include "tree.h"
+
+const char *const clone_kinds[CLONE_COUNT] = {
+	[CLONE_PROJECT] = "clone-project",
+	[CLONE_HOME] = "clone-home",
+	[CLONE_ROOT] = "clone-root",
+};
+
+static int
+tree_clone(struct tree *t, enum clone which, int mnt)
+{
+	t->clone[which][0] = fs_clone(mnt, clone_kinds[which]);
+	t->clone[which][1] = fs_clone(mnt, clone_kinds[which]);
+	return (t->clone[which][0] == -1 || t->clone[which][1] == -1 ? -1 : 0);
+}
+
+/* So that RELEASE can wait for this overlay's end too. */
+static int
+tree_keep(struct tree *t, int mnt)
+{
+	int	*v;
+
+	if ((v = reallocarray(t->kept, t->nkept + 1, sizeof(*v))) == NULL)
+		return (fault_errno("mount.failed", "the list of overlays"));
+	t->kept = v;
+	if ((v[t->nkept] = fs_clone(mnt, "an overlay")) == -1)
+		return (-1);
+	t->nkept++;
+	return (0);
+}
+
+/* An overlay with its layer. */
+static int
+tree_layer(struct tree *t, const char *path, int lower)
+{
+	struct layer	l;
+	int		mnt;
+
+	if (layer_open(t->store, path, lower, &l) == -1)
+		return (-1);
+	mnt = overlay_make(&t->b, path, lower, &l, -1);
+	layer_close(&l);
+	return (mnt);
+}
+
+static int
+tree_root(struct tree *t, const struct want *w)
+{
+	if ((t->root = tree_layer(t, "/", mountd.root)) == -1 ||
+	    tree_clone(t, CLONE_ROOT, t->root) == -1)
+		return (-1);
+	return (strcmp(w->home, "/") == 0 ?
+	    tree_clone(t, CLONE_HOME, t->root) : 0);
+}
+
+static int
+tree_fresh(struct tree *t, const struct want *w)
+{
+	if (dev_attach(t->root) == -1 || sys_attach(t->root, t->face) == -1 ||
+	    tmp_attach(t->root) == -1 ||
+	    run_attach(t->root, w->uid, w->gid) == -1)
+		return (-1);
+	return (runfiles_attach(&t->b, t->root, &w->argv));
+}
+
+static int
+place_clone(const struct place *p)
+{
+	int	mnt;
+
+	if ((mnt = fs_clone(p->fd, shown(p->path))) == -1)
+		return (-1);
+	if (fs_attr(mnt, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+	    MOUNT_ATTR_NODEV, shown(p->path)) == -1) {
+		close(mnt);
+		return (-1);
+	}
+	return (mnt);
+}
+
+/* The mount that goes there. -1 with or without a fault: none. */
+static int
+place_make(struct tree *t, const struct want *w, const struct place *p)
+{
+	int	mnt = -1;
+
+	switch (p->kind) {
+	case PLACE_PROJECT:
+		mnt = tree_layer(t, p->path, p->fd);
+		if (mnt == -1 || tree_clone(t, CLONE_PROJECT, mnt) == -1)
+			return (-1);
+		/* Home is the project, or a folder in it: one layer. */
+		if (!w->home_own && strcmp(w->home, "/") != 0 &&
+		    tree_clone(t, CLONE_HOME, mnt) == -1)
+			return (-1);
+		break;
+	case PLACE_HOME:
+		mnt = tree_layer(t, p->path, p->fd);
+		if (mnt == -1 || tree_clone(t, CLONE_HOME, mnt) == -1)
+			return (-1);
+		break;
+	case PLACE_OVERLAY:
+		mnt = tree_layer(t, p->path, p->fd);
+		if (mnt != -1 && tree_keep(t, mnt) == -1)
+			return (-1);
+		break;
+	case PLACE_READ:
+		mnt = overlay_make(&t->b, p->path, p->fd, NULL, -1);
+		break;
+	case PLACE_CLONE:
+		/* It has no mask for what does not exist yet. */
+		if (hides_below(&t->b.hides, p->path))
+			return (fault("mount.hide", "a path in it is hidden"));
+		mnt = place_clone(p);
+		break;
+	case PLACE_FILE:
+		mnt = place_clone(p);
+		break;
+	case PLACE_COVER:
+		break;
+	}
+	return (mnt);
+}
+
+/*
+ * What cannot be shown as planned. A read-only clone only of what holds no
+ * socket and no FIFO: through one a session would reach both.
+ */
+static int
+place_instead(struct tree *t, const struct want *w, const struct place *p)
+{
+	const char	*path = p->path;
+	int		 mnt, point, r;
+
+	if (p->kind == PLACE_PROJECT || p->kind == PLACE_HOME)
+		return (-1);
+	if (p->kind != PLACE_COVER) {
+		plan_note(&t->plan, "%s: not shown as it is: %s", shown(path),
+		    fault_text());
+		fault_clear();
+	}
+	if (p->plain && p->kind != PLACE_CLONE &&
+	    !hides_below(&t->b.hides, path) &&
+	    (mnt = place_clone(p)) != -1) {
+		if ((point = point_open(t->root, path, p->dir, false)) != -1) {
+			r = fs_attach(mnt, point, shown(path));
+			close(point);
+			close(mnt);
+			return (r);
+		}
+		close(mnt);
+	}
+	if (plan_holds(w, path))
+		return (0);
+	return (face_cover(t->face, t->root, path));
+}
+
+static int
+place_attach(struct tree *t, const struct want *w, const struct place *p)
+{
+	int	mnt, point, r = -1;
+
+	if ((mnt = place_make(t, w, p)) == -1)
+		return (place_instead(t, w, p));
+	if ((point = point_open(t->root, p->path, p->dir, true)) == -1) {
+		close(mnt);
+		if (p->kind == PLACE_PROJECT || p->kind == PLACE_HOME)
+			return (-1);
+		plan_note(&t->plan, "%s: not shown: %s", shown(p->path),
+		    fault_text());
+		fault_clear();
+		return (0);
+	}
+	r = fs_attach(mnt, point, shown(p->path));
+	close(point);
+	close(mnt);
+	return (r);
+}
+
+/* The faces on hidden paths, in /proc or everywhere else. */
+static int
+tree_faces(struct tree *t, bool proc)
+{
+	const struct hides	*hs = &t->b.hides;
+	size_t			 i;
+
+	for (i = 0; i < hs->n; i++)
+		if (!hs->v[i].gone &&
+		    path_within("/proc", hs->v[i].path) == proc &&
+		    face_cover(t->face, t->root, hs->v[i].path) == -1)
+			return (-1);
+	return (0);
+}
+
+int
+tree_make(struct tree *t, const struct want *w)
+{
+	size_t	i, j;
+
+	t->root = -1;
+	for (i = 0; i < CLONE_COUNT; i++)
+		for (j = 0; j < 2; j++)
+			t->clone[i][j] = -1;
+	if (plan_make(&t->plan, &t->b, w) == -1 ||
+	    (t->face = face_make()) == -1 || tree_root(t, w) == -1 ||
+	    tree_fresh(t, w) == -1)
+		return (-1);
+	for (i = 0; i < t->plan.n; i++)
+		if (place_attach(t, w, &t->plan.v[i]) == -1)
+			return (-1);
+	return (tree_faces(t, false));
+}
+
+int
+tree_finish(struct tree *t, int pidns)
+{
+	if (proc_attach(t->root, t->face, pidns) == -1)
+		return (-1);
+	return (tree_faces(t, true));
+}

@@ -1,0 +1,156 @@
+/*
+ * VIEW: what a landing's child reads. REFRESH: the host's files anew.
+ */
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fault.h"
+#include "fs.h"
+#include "mountd.h"
+#include "pending.h"
+#include "session.h"
+
+#define VIEW_ATTRS	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | \
+			    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
+
+struct view {
+	int	merged, layer, stage;
+};
+
+/* The layer itself, as a mount that cannot be written through. */
+static int
+view_layer(int store, const char *project)
+{
+	unsigned int	n;
+	int		u, mnt, r;
+
+	if ((r = layer_find(store, project, &n)) == -1)
+		return (-1);
+	if (r == 0)
+		return (fault("mount.layer", "project %s: this session has no "
+		    "layer of it", shown(project)));
+	if ((u = layer_upper(store, n)) == -1)
+		return (fault_errno("mount.layer", "the layer of %s",
+		    shown(project)));
+	mnt = fs_clone(u, "the layer");
+	close(u);
+	if (mnt != -1 && fs_attr(mnt, VIEW_ATTRS, "the layer") == -1) {
+		close(mnt);
+		return (-1);
+	}
+	return (mnt);
+}
+
+static int
+view_live(struct child *c, struct view *v)
+{
+	const struct session	*s = c->s;
+	struct stat		 st;
+
+	if (fstat(c->fd, &st) == -1 || st.st_dev != s->dev ||
+	    st.st_ino != s->ino)
+		return (fault("mount.identity", "project %s is not the folder "
+		    "that the session was started on", shown(s->project)));
+	v->merged = fs_clone(s->clone[CLONE_PROJECT], "the project");
+	return (v->merged == -1 ? -1 :
+	    fs_attr(v->merged, VIEW_ATTRS, "the project"));
+}
+
+/* Made anew from the layer, which is only read. */
+static int
+view_stopped(struct child *c, const char *project, struct view *v)
+{
+	const struct m_VIEW	*m = c->body;
+	struct build		 b;
+	unsigned int		 n;
+	int			 lower, u, r = -1;
+
+	lower = fs_openat2(mountd.root, project + 1, O_PATH | O_DIRECTORY,
+	    FS_PLAIN);
+	if (lower == -1)
+		return (fault_errno("mount.project", "project %s",
+		    shown(project)));
+	if (!fs_same(lower, c->fd)) {
+		close(lower);
+		return (fault("mount.identity", "project %s is not the folder "
+		    "that the session's user opened", shown(project)));
+	}
+	if (build_begin(&b, &m->hide) == 0 &&
+	    pending_run(c->s->store, &b) == 0 &&
+	    layer_find(c->s->store, project, &n) == 1 &&
+	    (u = layer_upper(c->s->store, n)) != -1) {
+		v->merged = overlay_make(&b, project, lower, NULL, u);
+		close(u);
+		if (v->merged != -1)
+			r = fs_attr(v->merged, VIEW_ATTRS, "the project");
+	}
+	build_end(&b);
+	close(lower);
+	return (r);
+}
+
+static int
+view_check(const struct child *c, char *project)
+{
+	const struct m_VIEW	*m = c->body;
+
+	if (m->live != c->s->mounted)
+		return (fault("mount.state", "the session is %s here",
+		    m->live ? "not mounted" : "still mounted"));
+	if (layer_project(c->s->store, project, PATH_MAX) == -1)
+		return (-1);
+	if (strcmp(project, m->project) != 0)
+		return (fault("mount.project", "project %s: this session's is "
+		    "%s", shown(m->project), shown(project)));
+	return (0);
+}
+
+static void
+view_send(struct child *c, const char *kind, int fd)
+{
+	struct m_LFD	m = { .kind = kind };
+
+	child_send(c, MSG_LFD, fd, &m);
+}
+
+int
+view_run(struct child *c)
+{
+	const struct m_VIEW	*m = c->body;
+	struct m_SID		 sid = { .session = m->session };
+	struct view		 v = { -1, -1, -1 };
+	char			 project[PATH_MAX];
+
+	if (m->uid >= UINT32_MAX || view_check(c, project) == -1 ||
+	    (v.stage = stage_open(c->s->store, (uid_t)m->uid)) == -1)
+		return (-1);
+	if ((m->live ? view_live(c, &v) : view_stopped(c, project, &v)) == -1)
+		return (-1);
+	if ((v.layer = view_layer(c->s->store, project)) == -1)
+		return (-1);
+	view_send(c, "view", v.merged);
+	view_send(c, "layer", v.layer);
+	view_send(c, "stage", v.stage);
+	child_send(c, MSG_VIEWED, -1, &sid);
+	return (0);
+}
+
+int
+refresh_run(struct child *c)
+{
+	const struct session	*s = c->s;
+	struct m_SID		 sid = { .session = s->id };
+
+	if (!s->mounted)
+		return (fault("mount.state", "the session is not mounted "
+		    "here"));
+	if (fs_refresh(s->clone[CLONE_PROJECT], "the project") == -1 ||
+	    fs_refresh(s->clone[CLONE_HOME], "home") == -1)
+		return (-1);
+	child_send(c, MSG_REFRESHED, -1, &sid);
+	return (0);
+}
