@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <termios.h>
+#include <linux/nsfs.h>
 
 #include "pledge.h"
 #include "promises.h"
@@ -160,20 +161,30 @@ static const struct rule files_rules[] = {
 };
 static const struct promise files = { "files", files_rules };
 
-/* mounts: mountd's work. No socket(), no exec, no open_by_handle_at. */
+/* mounts: mountd's work. No socket(), no exec, no open_by_handle_at; mount,
+ * umount2, unshare and setns are not among it: what it makes is detached. */
 static const struct rule mounts_rules[] = {
-	CALL(openat), CALL(openat2), CALL(newfstatat), CALL(statx),
-	CALL(readlinkat), CALL(getdents64), CALL(mkdirat), CALL(unlinkat),
-	CALL(renameat2), CALL(symlinkat), CALL(mknodat), CALL(fchmod),
-	CALL(fchmodat), CALL(fchown), CALL(fchownat), CALL(utimensat),
-	CALL(fstatfs), CALL(statfs), CALL(flock), CALL(umask),
+	/* the mount interface by descriptor */
 	CALL(fsopen), CALL(fsconfig), CALL(fsmount), CALL(fspick),
 	CALL(open_tree), CALL(move_mount), CALL(mount_setattr),
-	CALL(umount2),
-	CALL(getxattr), CALL(lgetxattr), CALL(fgetxattr), CALL(setxattr),
-	CALL(lsetxattr), CALL(fsetxattr), CALL(listxattr), CALL(llistxattr),
-	CALL(flistxattr), CALL(copy_file_range), CALL(ftruncate),
-	CALL(fsync), CALL(syncfs),
+	/* looking at the host's folders, its mounts, and layers */
+	CALL(openat), CALL(openat2), CALL(newfstatat), CALL(statx),
+	CALL(fstatfs), CALL(readlinkat), CALL(getdents64),
+	/* masks, layers, mount points, fresh folders; cleaning and erasing */
+	CALL(mkdirat), CALL(mknodat), CALL(symlinkat), CALL(unlinkat),
+	CALL(renameat2), CALL(ftruncate), CALL(fchmod), CALL(fchmodat),
+	CALL(fchown), CALL(fchownat), CALL(utimensat), CALL(getxattr),
+	CALL(fgetxattr), CALL(setxattr), CALL(fsetxattr), CALL(listxattr),
+	CALL(removexattr),
+	/* a layer is one suite's at a time */
+	CALL(flock),
+	/* RELEASE hears of a filesystem's end by a watch on it */
+	CALL(inotify_init1), CALL(inotify_add_watch),
+	/* is this descriptor a session's pid namespace? */
+	IF1(ioctl, IS(1, NS_GET_NSTYPE)), IF1(ioctl, IS(1, NS_GET_PARENT)),
+	IF1(ioctl, IS(1, NS_GET_USERNS)), IF1(ioctl, IS(1, NS_GET_OWNER_UID)),
+	/* a child keeps its own session's descriptors only */
+	CALL(close_range),
 	END
 };
 static const struct promise mounts = { "mounts", mounts_rules };
