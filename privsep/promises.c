@@ -172,8 +172,10 @@ static const struct rule mounts_rules[] = {
 	CALL(fstatfs), CALL(readlinkat), CALL(getdents64),
 	/* masks, layers, mount points, fresh folders; cleaning and erasing */
 	CALL(mkdirat), CALL(mknodat), CALL(symlinkat), CALL(unlinkat),
-	CALL(renameat2), CALL(ftruncate), CALL(fchmod), CALL(fchmodat),
-	CALL(fchown), CALL(fchownat), CALL(utimensat), CALL(getxattr),
+	/* renameat2 without flags is renameat to glibc */
+	CALL(renameat), CALL(renameat2),
+	CALL(ftruncate), CALL(fchmod), CALL(fchmodat), CALL(fchown),
+	CALL(fchownat), CALL(utimensat), CALL(getxattr),
 	CALL(fgetxattr), CALL(setxattr), CALL(fsetxattr), CALL(listxattr),
 	CALL(removexattr),
 	/* a layer is one suite's at a time */
