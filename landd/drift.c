@@ -132,28 +132,39 @@ drift_folder_recent(const struct walk *w, const struct item *it)
 }
 
 /*
- * A copy in the layer shows the inode number of the file it was made from
- * (where the view knows origins: a stopped session's, made of lowers only,
- * does not, and there the ctime alone speaks). If that is not the real file
- * at this path, the owner replaced or removed it, or the session moved it
- * here: only when all is walked is it known which.
+ * A copy in the layer shows the inode number of the file it was made from. If
+ * that is not the real file at this path, the owner replaced or moved it, or
+ * the session moved the copy here: only when all is walked is it known which.
+ *
+ * Where that file is deleted, and in a stopped session's view, which is made
+ * of lowers only, a copy looks like a file that the session created. A path
+ * that git tracks was no new one, though.
  */
-static void
-drift_doubt(const struct walk *w, const struct item *it, struct found *fo)
+static int
+drift_doubt(struct walk *w, const struct item *it, struct found *fo)
 {
 	uint64_t	ino = WALK_INO(it->vst.st_ino);
+	int		rv;
 
-	if (!it->view || !it->layer || ino == it->lst.st_ino)
-		return;
-	if (it->real && ino != WALK_INO(it->rst.st_ino))
-		fo->doubt = drift_replaced;
-	else if (!it->real && drift_folder_recent(w, it))
-		fo->doubt = drift_gone;
+	if (!it->view || !it->layer)
+		return (0);
+	if (it->real) {
+		if (ino != it->lst.st_ino && ino != WALK_INO(it->rst.st_ino))
+			fo->doubt = drift_replaced;
+	} else if (drift_folder_recent(w, it)) {
+		if (ino != it->lst.st_ino)
+			fo->doubt = drift_gone;
+		else if ((rv = walk_tracked(w, it->path)) == -1)
+			return (-1);
+		else if (rv == 1)
+			fo->c.drift = drift_gone;
+	}
 	fo->origin = ino;
+	return (0);
 }
 
-void
-drift_judge(const struct walk *w, const struct item *it,
+int
+drift_judge(struct walk *w, const struct item *it,
     const struct baseline *base, struct found *fo)
 {
 	if (base != NULL)
@@ -161,5 +172,6 @@ drift_judge(const struct walk *w, const struct item *it,
 	else if (it->real && drift_recent(w, &fo->c.pre.ctime))
 		fo->c.drift = drift_changed;
 	else
-		drift_doubt(w, it, fo);
+		return (drift_doubt(w, it, fo));
+	return (0);
 }

@@ -338,7 +338,10 @@ entry_list(struct walk *w, const struct item *it, struct found *fo, bool same)
 	fo->standin = it->view && !it->layer && !it->real &&
 	    S_ISREG(it->vst.st_mode) && it->vst.st_size == 0 &&
 	    (it->vst.st_mode & 07777) == 0444 && it->vst.st_uid == 0;
-	drift_judge(w, it, base, fo);
+	if (drift_judge(w, it, base, fo) == -1) {
+		found_free(fo);
+		return (-1);
+	}
 	/* Where the view has it is nothing that a landing may stand on. */
 	c->post.dev = c->post.ino = 0;
 	memset(&c->post.ctime, 0, sizeof(c->post.ctime));
@@ -371,18 +374,17 @@ entry_ignored(struct walk *w, struct item *it)
 	return (0);
 }
 
-/* 1 ignored, 0 not, -1. The index is read when the rules first hit. */
+/* 1 ignored, 0 not, -1. */
 static int
 entry_is_ignored(struct walk *w, const struct item *it)
 {
+	int	rv;
+
 	if (it->f->ignored == NULL &&
 	    !ignore_match(it->f->rules, it->path, false))
 		return (0);
-	if (!w->tracked_read && w->job->gitdir > 0 &&
-	    tracked_read(w->job->gitdir, &w->tracked) == -1)
-		return (walk_fail(w, it->path, "git's index"));
-	w->tracked_read = true;
-	return (!tracked_has(&w->tracked, it->path));
+	rv = walk_tracked(w, it->path);
+	return (rv == -1 ? -1 : !rv);
 }
 
 static int

@@ -83,6 +83,18 @@ walk_keep(struct walk *w, const struct item *it)
 	return (0);
 }
 
+/* Of 100,000 paths an index takes some milliseconds: read when first asked
+ * for. */
+int
+walk_tracked(struct walk *w, const char *path)
+{
+	if (!w->tracked_read && w->job->gitdir > 0 &&
+	    tracked_read(w->job->gitdir, &w->tracked) == -1)
+		return (walk_fail(w, path, "git's index"));
+	w->tracked_read = true;
+	return (tracked_has(&w->tracked, path));
+}
+
 struct unit *
 unit_new(struct walk *w, const char *path, bool git)
 {

@@ -111,6 +111,9 @@ struct ignored *ignored_new(struct walk *, const char *path);
 
 /* item.c: 0, or -1 with why. Drops of the item what needs no look. */
 int	item_walk(struct walk *, struct item *);
+/* 1 the real index has the path, 0 not, -1 with why. */
+int	walk_tracked(struct walk *, const char *path);
+
 /* entry.c: a file or link on either side, to be compared and listed. */
 int	entry_walk(struct walk *, struct item *);
 /* 1 it differs, 0 not, -1 with why; nothing is staged. */
@@ -122,7 +125,7 @@ int	unit_differs(struct walk *, struct unit *);
 /* drift.c */
 int	drift_begin(struct walk *);
 const struct baseline *drift_base(const struct walk *, const char *path);
-void	drift_judge(const struct walk *, const struct item *,
+int	drift_judge(struct walk *, const struct item *,
 	    const struct baseline *, struct found *);
 bool	drift_recent(const struct walk *, const struct timespec *);
 /* settle.c: renames, doubts, what is in the way; sorts. */

@@ -115,7 +115,10 @@ socket_at(struct review *r, const char *name)
 	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
 	int			fd;
 
-	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/%s", r->dir, name);
+	strlcpy(sun.sun_path, r->dir, sizeof(sun.sun_path));
+	strlcat(sun.sun_path, "/", sizeof(sun.sun_path));
+	ATF_REQUIRE(strlcat(sun.sun_path, name, sizeof(sun.sun_path)) <
+	    sizeof(sun.sun_path));
 	ATF_REQUIRE((fd = socket(AF_UNIX, SOCK_STREAM, 0)) != -1);
 	ATF_REQUIRE(bind(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0);
 	close(fd);

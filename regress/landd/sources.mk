@@ -1,7 +1,10 @@
 # The writer's tests link the writer.
+landing_test_SRCS = regress/landd/landing_lib.c \
+	regress/landd/landing_tree.c $(landing_SRCS)
+regress/landd/landing_write_test_SRCS = $(landing_test_SRCS)
+regress/landd/landing_refuse_test_SRCS = $(landing_test_SRCS)
 regress/landd/landing_crash_test_SRCS = regress/landd/landing_crash.c \
-	regress/landd/landing_lib.c regress/landd/landing_tree.c \
-	$(landing_SRCS)
+	$(landing_test_SRCS)
 regress/landd/landing_crash_long_test_SRCS = \
 	$(regress/landd/landing_crash_test_SRCS)
 
@@ -13,3 +16,5 @@ regress/landd/review_walk_test_LIBS = libgit2 zlib
 regress/landd/review_random_test_SRCS = regress/landd/review_gen.c \
 	$(review_test_SRCS)
 regress/landd/review_random_test_LIBS = libgit2 zlib
+regress/landd/review_drift_test_SRCS = $(review_test_SRCS)
+regress/landd/review_drift_test_LIBS = libgit2 zlib

@@ -1,0 +1,303 @@
+/*
+ * Drift: the owner's files move while the session runs. Nothing of the
+ * owner's is overwritten unseen, and nothing is called drift that is not.
+ */
+#include <sys/stat.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "review_lib.h"
+
+#define USER	61234
+
+static void
+begin(struct review *r)
+{
+	review_make(r, test_path("w"), USER);
+}
+
+static void
+review(struct review *r, const char *want)
+{
+	ATF_REQUIRE_MSG(review_run(r) == 0, "%s", r->why);
+	review_expect(r, want);
+}
+
+/* The baseline of the real path as it is now. */
+static struct baseline *
+baseline(struct review *r, const char *path)
+{
+	struct baseline	*b;
+	struct stat	 st;
+	char		 full[PATH_MAX];
+	int		 fd;
+
+	ATF_REQUIRE((b = calloc(1, sizeof(*b))) != NULL);
+	ATF_REQUIRE((b->path = strdup(path)) != NULL);
+	snprintf(full, sizeof(full), "%s/R/%s", r->dir, path);
+	TAILQ_INSERT_TAIL(&r->baselines, b, entry);
+	if (stat(full, &st) == -1)
+		return (b);
+	b->image.mode = st.st_mode;
+	b->image.size = (uint64_t)st.st_size;
+	b->image.dev = st.st_dev;
+	b->image.ino = st.st_ino;
+	b->image.ctime = st.st_ctim;
+	ATF_REQUIRE((fd = open(full, O_RDONLY)) != -1);
+	ATF_REQUIRE(digest_fd(fd, b->image.sha, NULL) == 0);
+	close(fd);
+	return (b);
+}
+
+static void
+tree(struct review *r)
+{
+	static const char *const	names[] = { "edit", "saved", "gone",
+	    "mode", "same", "plain", "removed", "gonetoo", "both" };
+	char				path[64], text[64];
+	size_t				i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "R/%s", names[i]);
+		snprintf(text, sizeof(text), "%s\n", names[i]);
+		review_file(r, path, text);
+	}
+	review_file(r, "R/d/keep", "keep\n");
+	review_file(r, "R/d/mine", "mine\n");
+	review_file(r, "R/away", "away\n");
+	review_file(r, "R/untracked", "untracked\n");
+	review_sh(r, "cd R; git init -q --template= .; git add .; "
+	    "git rm -q --cached untracked away");
+}
+
+/* A1 and its kin: after T0 the owner edits in place, saves by rename,
+ * deletes, changes a mode; the session did something to each. */
+static void
+drifts(struct review *r)
+{
+	review_sh(r, "cd V; for f in edit saved gone mode same plain both away "
+	    "untracked; do echo more >>$f; done; rm removed gonetoo; echo mine >made; "
+	    "echo x >made2; rm -r d; mkdir d; echo new >d/n");
+	review_sh(r, "cd R; echo owner >>edit; echo owner >t; mv t saved; "
+	    "rm gone gonetoo untracked; mv away away2; chmod 600 mode; echo more >>same; "
+	    "echo owner >>removed; echo theirs >made; echo x >made2; "
+	    "echo later >d/later");
+	review_refresh(r);
+}
+
+ATF_TC_WITHOUT_HEAD(owner_moves);
+ATF_TC_BODY(owner_moves, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	tree(&r);
+	review_start(&r);
+	drifts(&r);
+	review(&r,
+	    "added 0 100644 away drift\n"
+	    "modified 100644 100644 both\n"
+	    "deleted 100644 0 d/keep\n"
+	    "deleted 100644 0 d/later drift\n"
+	    "deleted 100644 0 d/mine\n"
+	    "added 0 100644 d/n\n"
+	    "modified 100644 100644 edit drift\n"
+	    "added 0 100644 gone drift\n"
+	    "modified 100644 100644 made drift\n"
+	    "modified 100600 100644 mode drift\n"
+	    "modified 100644 100644 plain\n"
+	    "deleted 100644 0 removed drift\n"
+	    "modified 100644 100644 saved drift\n"
+	    "added 0 100644 untracked\n");
+	ATF_REQUIRE_EQ(r.set.drifted, 8);
+	review_free(&r);
+}
+
+/* The same over a stopped session's view, which knows no origins: what went
+ * is known by git's index. */
+ATF_TC_WITHOUT_HEAD(owner_moves_stopped);
+ATF_TC_BODY(owner_moves_stopped, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	tree(&r);
+	review_start(&r);
+	drifts(&r);
+	ATF_REQUIRE_MSG(review_run_stopped(&r) == 0, "%s", r.why);
+	review_expect(&r,
+	    "added 0 100644 away\n"
+	    "modified 100644 100644 both\n"
+	    "deleted 100644 0 d/keep\n"
+	    "deleted 100644 0 d/later drift\n"
+	    "deleted 100644 0 d/mine\n"
+	    "added 0 100644 d/n\n"
+	    "modified 100644 100644 edit drift\n"
+	    "added 0 100644 gone drift\n"
+	    "modified 100644 100644 made drift\n"
+	    "modified 100600 100644 mode drift\n"
+	    "modified 100644 100644 plain\n"
+	    "deleted 100644 0 removed drift\n"
+	    "modified 100644 100644 saved drift\n"
+	    "added 0 100644 untracked\n");
+	review_free(&r);
+}
+
+/* A10: only what was there at the start is taken for replaced. */
+ATF_TC_WITHOUT_HEAD(new_on_both_sides);
+ATF_TC_BODY(new_on_both_sides, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_start(&r);
+	review_sh(&r, "mkdir V/newdir; touch V/newdir/n; "
+	    "mkdir R/newdir; echo keep >R/newdir/keep");
+	review_refresh(&r);
+	review(&r,
+	    "deleted 100644 0 newdir/keep drift\n"
+	    "added 0 100644 newdir/n\n");
+	review_free(&r);
+}
+
+/* What the session moved about is not the owner's doing. */
+ATF_TC_WITHOUT_HEAD(session_moves);
+ATF_TC_BODY(session_moves, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_file(&r, "R/b", "b\n");
+	review_file(&r, "R/c", "c\n");
+	review_file(&r, "R/d/x", "x\n");
+	review_file(&r, "R/e/y", "y\n");
+	review_start(&r);
+	/* b becomes a's copy, with a's inode in the view; x leaves its
+	 * folder; the owner does something else beside. */
+	review_sh(&r, "cd V; mv a b; mv c c2; echo more >>c2; mv d/x x; "
+	    "echo more >>x; mv e e2; echo more >>e2/y");
+	review_sh(&r, "cd R; echo other >other; echo other >d/other");
+	review_refresh(&r);
+	review(&r,
+	    "deleted 100644 0 a\n"
+	    "modified 100644 100644 b\n"
+	    "deleted 100644 0 c\n"
+	    "added 0 100644 c2\n"
+	    "deleted 100644 0 d/x\n"
+	    "deleted 100644 0 e/y\n"
+	    "added 0 100644 e2/y\n"
+	    "added 0 100644 x\n");
+	ATF_REQUIRE_EQ(r.set.drifted, 0);
+	/* Now the owner takes away what the session had moved. */
+	review_sh(&r, "cd R; rm c; mv e/y e/z");
+	review_refresh(&r);
+	review(&r,
+	    "deleted 100644 0 a\n"
+	    "modified 100644 100644 b\n"
+	    "added 0 100644 c2\n"
+	    "deleted 100644 0 d/x\n"
+	    "deleted 100644 0 e/z drift\n"
+	    "added 0 100644 e2/y\n"
+	    "added 0 100644 e2/z\n"
+	    "added 0 100644 x\n");
+	review_free(&r);
+}
+
+/* Later baselines: of what was landed or discarded, path by path. */
+ATF_TC_WITHOUT_HEAD(baselines);
+ATF_TC_BODY(baselines, tc)
+{
+	struct review	r;
+	struct baseline	*b;
+
+	begin(&r);
+	tree(&r);
+	review_start(&r);
+	review_sh(&r, "cd V; for f in edit saved gone mode same; do "
+	    "echo more >>$f; done; rm removed gonetoo; echo n >new");
+	/* As a landing leaves it: real files changed after T0. */
+	review_sh(&r, "cd R; for f in edit saved gone mode; do "
+	    "echo more >>$f; done; rm removed gonetoo; echo n >new");
+	baseline(&r, "edit");
+	baseline(&r, "saved");
+	baseline(&r, "gone");
+	baseline(&r, "mode");
+	baseline(&r, "removed");
+	baseline(&r, "gonetoo");
+	baseline(&r, "new");
+	review_refresh(&r);
+	/* same was not landed: its baseline is still T0. */
+	review(&r, "modified 100644 100644 same\n");
+	/* The layer still has equal copies: the owner's next edits are no
+	 * change of the session's, whatever they are. */
+	review_sh(&r, "cd R; echo owner >>edit; rm gone; chmod 600 mode; "
+	    "echo back >removed; echo owner >t; mv t saved");
+	review_refresh(&r);
+	review(&r, "modified 100644 100644 same\n");
+	/* Then the session goes on: each is judged by its own baseline. */
+	review_sh(&r, "cd V; for f in edit saved gone mode; do "
+	    "echo again >>$f; done; rm new; echo y >gonetoo; echo z >removed");
+	review(&r,
+	    "modified 100644 100644 edit drift\n"
+	    "added 0 100644 gone drift\n"
+	    "added 0 100644 gonetoo\n"
+	    "modified 100600 100644 mode drift\n"
+	    "deleted 100644 0 new\n"
+	    "modified 100644 100644 removed drift\n"
+	    "modified 100644 100644 same\n"
+	    "modified 100644 100644 saved drift\n");
+	/* A baseline that says other bytes than there are. */
+	TAILQ_FOREACH(b, &r.baselines, entry)
+		if (strcmp(b->path, "new") == 0)
+			b->image.sha[0] ^= 1;
+	ATF_REQUIRE_MSG(review_run(&r) == 0, "%s", r.why);
+	ATF_REQUIRE(strstr(review_text(&r), "deleted 100644 0 new drift\n") !=
+	    NULL);
+	review_free(&r);
+}
+
+/* A file touched just before the start has a ctime of the last tick. */
+ATF_TC_WITHOUT_HEAD(tick);
+ATF_TC_BODY(tick, tc)
+{
+	struct review	r;
+	struct stat	st;
+	char		path[PATH_MAX];
+
+	begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_start(&r);
+	review_sh(&r, "echo b >>V/a");
+	snprintf(path, sizeof(path), "%s/R/a", r.dir);
+	ATF_REQUIRE(stat(path, &st) == 0);
+	r.t0 = st.st_ctim;
+	r.t0.tv_nsec += 10000000;
+	if (r.t0.tv_nsec >= 1000000000) {
+		r.t0.tv_nsec -= 1000000000;
+		r.t0.tv_sec++;
+	}
+	review(&r, "modified 100644 100644 a drift\n");
+	r.t0.tv_nsec++;
+	if (r.t0.tv_nsec == 1000000000) {
+		r.t0.tv_nsec = 0;
+		r.t0.tv_sec++;
+	}
+	review(&r, "modified 100644 100644 a\n");
+	review_free(&r);
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, owner_moves);
+	ATF_TP_ADD_TC(tp, owner_moves_stopped);
+	ATF_TP_ADD_TC(tp, new_on_both_sides);
+	ATF_TP_ADD_TC(tp, session_moves);
+	ATF_TP_ADD_TC(tp, baselines);
+	ATF_TP_ADD_TC(tp, tick);
+	return (atf_no_error());
+}
