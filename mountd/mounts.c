@@ -46,12 +46,14 @@ line_parse(char *line, struct mnt *m)
 	size_t	 i;
 
 	memset(m, 0, sizeof(*m));
+	/* A private mount has no field between the sixth and the hyphen. */
+	if ((super = strstr(line, " - ")) == NULL)
+		return (-1);
+	*super = '\0';
+	super += 3;
 	for (i = 0; i < 6; i++)
 		if ((field[i] = strsep(&p, " ")) == NULL)
 			return (-1);
-	if (p == NULL || (super = strstr(p - 1, " - ")) == NULL)
-		return (-1);
-	super += 3;
 	type = strsep(&super, " ");
 	if (super == NULL || strsep(&super, " ") == NULL || super == NULL)
 		return (-1);
