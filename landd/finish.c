@@ -80,8 +80,8 @@ finish_op(const struct plan *p, const struct op *op, int root,
 		return (-1);
 	}
 	done = op->kind != OP_RMDIR || sight_state(&s, op) == SIGHT_NEW;
-	/* Deleted to be made anew: the second step speaks for both. */
-	again = op->kind == OP_DELETE &&
+	/* Taken away to be made anew: the second step speaks for both. */
+	again = (op->kind == OP_DELETE || op->kind == OP_RMDIR) &&
 	    (plan_find(p, OP_CREATE, op->path) != NULL ||
 	    plan_find(p, OP_MKDIR, op->path) != NULL);
 	if (op->kind != OP_RMDIR && op->kind != OP_MKDIR &&

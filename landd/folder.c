@@ -117,14 +117,16 @@ folder_again(struct folder *f, const char *name, struct landing_result *res)
 
 	f->top = openat(f->parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 	    O_CLOEXEC);
-	if (f->top == -1)
-		return (landing_errno(res, "opening the landing folder", name));
-	if (fstat(f->top, &st) == -1 || st.st_uid != geteuid() ||
-	    (st.st_mode & 0077) != 0)
-		return (landing_fail(res, "land.folder", "%s is there and is "
-		    "not of this uid with mode 700; remove it and land again",
-		    name));
-	return (0);
+	if (f->top != -1 && fstat(f->top, &st) == 0 &&
+	    st.st_uid == geteuid() && (st.st_mode & 0077) == 0)
+		return (0);
+	/* Not even an empty one is removed. */
+	if (f->top != -1)
+		close(f->top);
+	f->top = -1;
+	return (landing_fail(res, "land.folder", "%s is there and is no folder "
+	    "of this uid with mode 700; look at it, remove it, and land again",
+	    name));
 }
 
 static int

@@ -180,7 +180,9 @@ stage_fill(struct op *op, const struct job *job, int root, int to,
 	int		from, rv;
 
 	if ((from = source_open(job, root, op)) == -1)
-		return (landing_errno(res, "reading the copy of", op->path));
+		return (errno == ENOENT || errno == ELOOP ?
+		    stage_wrong(op, res) :
+		    landing_errno(res, "reading the copy of", op->path));
 	rv = copy_bytes(from, to, sha, &size);
 	close(from);
 	if (rv == -1)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,6 +311,17 @@ world_change(struct world *w, const char *path)
 	return (NULL);
 }
 
+void
+world_drop(struct world *w, const char *path)
+{
+	struct change	*c = world_change(w, path);
+
+	ATF_REQUIRE_MSG(c != NULL, "no change of %s", path);
+	TAILQ_REMOVE(&w->set.changes, c, entry);
+	free(c->path);
+	free(c);
+}
+
 /* The deleted one and the added one become one change. */
 void
 world_rename(struct world *w, const char *from, const char *to)
@@ -360,6 +372,94 @@ world_land(struct world *w)
 
 	landing_result_free(&w->res);
 	return (landing_write(&w->job, &w->set, WORLD_SID, 1, &ops, &w->res));
+}
+
+/* Code and why by a pipe: the child's memory is its own. */
+static void
+answer_send(int fd, const struct landing_result *res)
+{
+	struct landing_result	out = *res;
+
+	if (out.code == NULL)
+		out.code = "";
+	if (write(fd, out.code, strlen(out.code) + 1) == -1 ||
+	    write(fd, out.why, sizeof(out.why)) == -1)
+		_exit(99);
+}
+
+static void
+answer_take(int fd, struct landing_result *res)
+{
+	static char	buf[2 * LANDING_WHY];
+	size_t		len = 0;
+	ssize_t		n;
+
+	while ((n = read(fd, buf + len, sizeof(buf) - len)) > 0)
+		len += (size_t)n;
+	res->code = buf;
+	snprintf(res->why, sizeof(res->why), "%s", buf + strlen(buf) + 1);
+}
+
+int
+world_land_as(struct world *w, uid_t uid)
+{
+	int	p[2], status;
+	pid_t	pid;
+
+	ATF_REQUIRE(test_sh("chown -Rh %u:%u '%s/R' '%s/S' && "
+	    "chmod 777 '%s'", uid, uid, w->dir, w->dir, w->dir) == 0);
+	ATF_REQUIRE(pipe(p) == 0);
+	fflush(NULL);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		if (setgroups(0, NULL) == -1 || setresgid(uid, uid, uid) ==
+		    -1 || setresuid(uid, uid, uid) == -1)
+			_exit(98);
+		status = world_land(w);
+		answer_send(p[1], &w->res);
+		_exit(status == 0 ? 0 : 1);
+	}
+	close(p[1]);
+	landing_result_free(&w->res);
+	answer_take(p[0], &w->res);
+	close(p[0]);
+	ATF_REQUIRE(waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	    WEXITSTATUS(status) <= 1);
+	return (WEXITSTATUS(status) == 0 ? 0 : -1);
+}
+
+void
+world_refused(struct world *w, const char *code)
+{
+	char	*before = world_tree(w, "R", true), *after;
+
+	if (world_land(w) == 0)
+		atf_tc_fail("landed, and should be refused with %s", code);
+	after = world_tree(w, "R", true);
+	if (strcmp(w->res.code, code) != 0)
+		atf_tc_fail("refused with %s, not %s: %s", w->res.code, code,
+		    w->res.why);
+	printf("%s: %s\n", w->res.code, w->res.why);
+	if (strcmp(before, after) != 0)
+		atf_tc_fail("refused, but changed:\n%s\nwas\n%s", after,
+		    before);
+	ATF_REQUIRE_EQ_MSG(world_leftovers(w), 0, "a landing folder is left");
+	free(before);
+	free(after);
+}
+
+void
+world_landed(struct world *w)
+{
+	char	*want = world_tree(w, "V", false), *got;
+
+	if (world_land(w) == -1)
+		atf_tc_fail("%s: %s", w->res.code, w->res.why);
+	got = world_tree(w, "R", false);
+	if (strcmp(want, got) != 0)
+		atf_tc_fail("landed\n%s\ninstead of\n%s", got, want);
+	free(want);
+	free(got);
 }
 
 long

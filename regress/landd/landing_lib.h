@@ -42,10 +42,20 @@ void	world_view(const struct world *);
 void	world_set(struct world *);
 void	world_rename(struct world *, const char *from, const char *to);
 struct change *world_change(struct world *, const char *path);
+/* Takes one out, as the walk does with what does not land. */
+void	world_drop(struct world *, const char *path);
 
 /* landing_write, landing_recover on it; the latter from J. */
 int	world_land(struct world *);
 int	world_recover(struct world *);
+/* world_land as a user without a capability, whom R belongs to then; only
+ * code and why come back in w->res. */
+int	world_land_as(struct world *, uid_t);
+/* Lands and must be refused with this code, having changed nothing at all:
+ * R is compared with every inode, no landing folder is left. */
+void	world_refused(struct world *, const char *code);
+/* Lands, and R must be as V. */
+void	world_landed(struct world *);
 /* How many bytes J has, -1: it is not there. */
 long	world_journal(const struct world *);
 
