@@ -171,10 +171,7 @@ netd_on_probe(struct peer *p, struct msg *msg)
 		    "session's by its opener's rights only";
 		peer_send(p, MSG_TEXT, msg->id, -1, &t);
 	}
-	t.level = "ok";
-	t.what = "end";
-	t.text = "";
-	peer_send(p, MSG_TEXT, msg->id, -1, &t);
+	peer_send(p, MSG_END, msg->id, -1, NULL);
 }
 
 static const struct handler netd_handlers[] = {

@@ -203,6 +203,7 @@ void		 jobs_recover(void);
 /* sbxd_doctor.c */
 void		 client_on_doctor(struct peer *, struct msg *);
 void		 doctor_on_text(enum helper, struct msg *);
+void	doctor_on_end(enum helper);
 void		 doctor_client_gone(struct client *);
 
 /* sbxd_audit.c: one line, synced. */

@@ -68,23 +68,33 @@ client_on_doctor(struct peer *p, struct msg *msg)
 	peer_send(sbxd.helper[H_NETD], MSG_PROBE, 0, -1, NULL);
 }
 
-/* A helper ends its answer by a line whose "what" is "end". */
-void
-doctor_on_text(enum helper h, struct msg *msg)
+static struct asked *
+asked_first(enum helper h)
 {
-	const struct m_TEXT	*m = msg->body;
-	struct asked		*a;
+	struct asked	*a;
 
 	TAILQ_FOREACH(a, &asking, entry)
 		if (a->owed[h])
 			break;
+	return (a);
+}
+
+void
+doctor_on_text(enum helper h, struct msg *msg)
+{
+	struct asked	*a = asked_first(h);
+
+	if (a != NULL && a->client != NULL)
+		peer_send(a->client->peer, MSG_TEXT, a->id, -1, msg->body);
+}
+
+void
+doctor_on_end(enum helper h)
+{
+	struct asked	*a = asked_first(h);
+
 	if (a == NULL)
 		return;
-	if (strcmp(m->what, "end") != 0) {
-		if (a->client != NULL)
-			peer_send(a->client->peer, MSG_TEXT, a->id, -1, m);
-		return;
-	}
 	a->owed[h] = false;
 	if (a->owed[H_MOUNTD] || a->owed[H_NETD])
 		return;

@@ -326,6 +326,22 @@ mountd_on_text(struct peer *p, struct msg *msg)
 	doctor_on_text(H_MOUNTD, msg);
 }
 
+static void
+netd_on_end(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	(void)msg;
+	doctor_on_end(H_NETD);
+}
+
+static void
+mountd_on_end(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	(void)msg;
+	doctor_on_end(H_MOUNTD);
+}
+
 static const struct handler spawn_table[] = {
 	{ MSG_SFD, PERMIT_ALWAYS, spawn_on_sfd },
 	{ MSG_STARTED, PERMIT_ALWAYS, spawn_on_started },
@@ -340,6 +356,7 @@ static const struct handler spawn_table[] = {
 static const struct handler netd_table[] = {
 	{ MSG_NETUP, PERMIT_ALWAYS, netd_on_netup },
 	{ MSG_TEXT, PERMIT_ALWAYS, netd_on_text },
+	{ MSG_END, PERMIT_ALWAYS, netd_on_end },
 	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },
 };
 
@@ -353,6 +370,7 @@ static const struct handler mountd_table[] = {
 	{ MSG_CLEANED, PERMIT_ALWAYS, mountd_on_cleaned },
 	{ MSG_ERASED, PERMIT_ALWAYS, mountd_on_erased },
 	{ MSG_TEXT, PERMIT_ALWAYS, mountd_on_text },
+	{ MSG_END, PERMIT_ALWAYS, mountd_on_end },
 	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },
 };
 
