@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "proc.h"
 #include "sbxd.h"
 
 /* Bound in the workers' folder, where we stand, and passed on: it is what a
@@ -47,6 +48,13 @@ worker_gone(struct peer *p, const char *why)
 		log_warnx("session %s: its worker: %s", s->rec.r.session, why);
 	session_fail(s, "worker.gone", why != NULL ? why :
 	    "its terminal worker has ended");
+}
+
+static void
+worker_on_hello(struct peer *p, struct msg *msg)
+{
+	if (!proc_hello_fits(msg->body, ROLE_WORKER))
+		worker_gone(p, "HELLO of another protocol or build");
 }
 
 /* What init opened as the user goes to who compares it with the paths. */
@@ -104,6 +112,7 @@ worker_on_error(struct peer *p, struct msg *msg)
 }
 
 static const struct handler worker_table[] = {
+	{ MSG_HELLO, PERMIT_ONCE, worker_on_hello },
 	{ MSG_SFD, PERMIT_ALWAYS, worker_on_sfd },
 	{ MSG_RUNNING, PERMIT_ONCE, worker_on_running },
 	{ MSG_EXITED, PERMIT_ONCE, worker_on_exited },
@@ -118,6 +127,13 @@ static const struct peer_ops worker_ops = {
 struct peer *
 worker_peer(struct session *s, int fd)
 {
-	return (peer_new(sbxd.base, fd, ROLE_SBXD, ROLE_WORKER, &worker_ops,
-	    s));
+	struct m_HELLO	 hello;
+	struct peer	*p;
+
+	p = peer_new(sbxd.base, fd, ROLE_SBXD, ROLE_WORKER, &worker_ops, s);
+	if (p == NULL)
+		return (NULL);
+	proc_hello_fill(&hello, ROLE_SBXD);
+	peer_send(p, MSG_HELLO, 0, -1, &hello);
+	return (p);
 }
