@@ -1,0 +1,201 @@
+/*
+ * Clients that no sbxctl is: client SOCKET KIND [N].
+ *	garbage N	N bytes of noise, each connection anew
+ *	half		a frame's beginning, and then nothing
+ *	huge		a header that promises more than any frame holds
+ *	protocol N	HELLO of another protocol
+ *	early		a request before HELLO
+ *	flood N		N connections, one after the other
+ *	hold N		N connections at once, held until stdin ends
+ *	mute N		HELLO, N requests, and never a read; until stdin ends
+ * What the suite says before it hangs up is printed, made visible.
+ */
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <ctype.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../common/proto.h"
+#include "../../privsep/imsg.h"
+#include "../../privsep/proc.h"
+
+static const char	*socket_path;
+
+static int
+connected(void)
+{
+	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
+	int			fd;
+
+	if (strlen(socket_path) >= sizeof(sun.sun_path))
+		errx(2, "%s: too long", socket_path);
+	memcpy(sun.sun_path, socket_path, strlen(socket_path));
+	if ((fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) == -1)
+		err(2, "socket");
+	while (connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == -1)
+		if (errno != EAGAIN && errno != EINTR)
+			err(2, "%s", socket_path);
+	return (fd);
+}
+
+/* What comes until the other end hangs up, at most some seconds. */
+static void
+listen_to(int fd)
+{
+	struct pollfd	pfd = { .fd = fd, .events = POLLIN };
+	char		buf[4096];
+	ssize_t		i, n;
+
+	while (poll(&pfd, 1, 5000) == 1) {
+		if ((n = read(fd, buf, sizeof(buf))) <= 0) {
+			printf("\nclosed\n");
+			return;
+		}
+		for (i = 0; i < n; i++)
+			putchar(isprint((unsigned char)buf[i]) ? buf[i] : '.');
+	}
+	printf("\nopen\n");
+}
+
+static void
+put(int fd, const void *p, size_t n)
+{
+	if (send(fd, p, n, MSG_NOSIGNAL) == -1 && errno != EPIPE &&
+	    errno != ECONNRESET)
+		err(2, "send");
+}
+
+static void
+garbage(long n)
+{
+	uint32_t	x = 12345, noise[1024];
+	size_t		i, j;
+	int		fd;
+
+	for (; n > 0; n -= (long)sizeof(noise)) {
+		for (i = 0; i < 1024; i++)
+			noise[i] = x = x * 1664525 + 1013904223;
+		/* Some of it looks like a header. */
+		for (j = 0; j < 4; j++)
+			if (n % 3 == 0)
+				noise[j] = (uint32_t)(j == 1 ? 64 : j);
+		fd = connected();
+		put(fd, noise, sizeof(noise));
+		shutdown(fd, SHUT_WR);
+		listen_to(fd);
+		close(fd);
+	}
+}
+
+static void
+hello(int fd, uint64_t protocol)
+{
+	struct m_HELLO	mine;
+	struct imsgbuf	ib;
+
+	if (imsg_init(&ib, dup(fd), ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
+	proc_hello_fill(&mine, ROLE_CLIENT);
+	mine.protocol = protocol;
+	if (imsg_send(&ib, MSG_HELLO, 0, -1, &mine) == -1)
+		err(2, "HELLO");
+	imsg_clear(&ib);
+}
+
+/* A header in host byte order and nothing, or not all, after it. */
+static void
+header(int fd, uint32_t type, uint32_t len, size_t sent)
+{
+	uint32_t	h[4] = { type, len, 1, 0 };
+
+	put(fd, h, sent);
+}
+
+static void
+flood(long n)
+{
+	while (n-- > 0)
+		close(connected());
+}
+
+static void
+hold(long n)
+{
+	struct rlimit	rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+	while (n-- > 0)
+		connected();
+	printf("held\n");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+
+static void
+mute(long n)
+{
+	int		fd = connected();
+	long		sent = 0;
+	uint8_t		frame[17];
+	uint32_t	h[4] = { MSG_LIST, sizeof(frame), 1, 0 };
+
+	hello(fd, PROTO_VERSION);
+	memcpy(frame, h, sizeof(h));
+	frame[16] = 0x80;		/* the empty map */
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	/* As far as it is taken: a suite that reads no more is right. */
+	while (sent < n && send(fd, frame, sizeof(frame), MSG_NOSIGNAL) ==
+	    (ssize_t)sizeof(frame))
+		sent++;
+	printf("sent\n");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+
+int
+main(int argc, char **argv)
+{
+	long	n = argc > 3 ? strtol(argv[3], NULL, 10) : 0;
+	int	fd;
+
+	if (argc < 3)
+		errx(2, "usage: client socket kind [n]");
+	socket_path = argv[1];
+	if (strcmp(argv[2], "garbage") == 0)
+		garbage(n);
+	else if (strcmp(argv[2], "flood") == 0)
+		flood(n);
+	else if (strcmp(argv[2], "hold") == 0)
+		hold(n);
+	else if (strcmp(argv[2], "mute") == 0)
+		mute(n);
+	else {
+		fd = connected();
+		if (strcmp(argv[2], "half") == 0)
+			header(fd, MSG_HELLO, 100, 10);
+		else if (strcmp(argv[2], "huge") == 0)
+			header(fd, MSG_HELLO, 0x7fffffff, 16);
+		else if (strcmp(argv[2], "early") == 0)
+			header(fd, MSG_LIST, 16, 16);
+		else if (strcmp(argv[2], "protocol") == 0)
+			hello(fd, (uint64_t)n);
+		else
+			errx(2, "%s: no such kind", argv[2]);
+		listen_to(fd);
+	}
+	return (0);
+}

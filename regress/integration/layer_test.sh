@@ -1,0 +1,399 @@
+# Cases A: the overlay, as programs inside and the owner outside find it.
+. "$SBX_SRC/regress/integration/lib.sh"
+
+atf_test_case submounts
+submounts_head()
+{
+	atf_set descr "A3: a filesystem mounted below the project is not empty"
+	atf_set require.user root
+	atf_set timeout 120
+}
+submounts_one()
+{
+	as=$(stat -c %U "$P")
+	srv=$SBX_SCRATCH/srv-$as
+	mkdir -p "$P/bound" "$P/tmpfs" "$P/ext4" "$srv"
+	echo real >"$srv/f"
+	chown -R "$as:" "$srv" "$P/bound"
+	mount --bind "$srv" "$P/bound"
+	sbx_fresh_fs tmpfs "$P/tmpfs"
+	sbx_fresh_fs ext4 "$P/ext4" 16M
+	echo t >"$P/tmpfs/t"
+	echo e >"$P/ext4/e"
+	chown -R "$as:" "$P/tmpfs/t" "$P/tmpfs" "$P/ext4/e"
+	before=$(sbx_tree "$srv")
+	run --keep -- sh -c 'cat bound/f tmpfs/t ext4/e; rm -rf bound/*
+	    echo w >tmpfs/t; echo x >a.txt; ls -A bound tmpfs ext4' \
+	    >out 2>err || atf_fail "$(cat err)"
+	int_kept err
+	atf_check -o match:'^real$' -o match:'^t$' -o match:'^e$' cat out
+	int_same "$before" "$(sbx_tree "$srv")" "the bound folder was touched"
+	atf_check -o inline:'t\n' cat "$P/tmpfs/t"
+	# What lies on another filesystem is not deleted by a landing.
+	atf_check -s ignore -o ignore -e ignore sbxctl apply --yes "$sid"
+	atf_check -o inline:'real\n' cat "$P/bound/f"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	for m in bound tmpfs ext4; do
+		umount "$P/$m" || atf_fail "something holds $m"
+	done
+}
+submounts_body()
+{
+	int_begin
+	int_both submounts_one
+	sbx_suite_stop || atf_fail "sbxd ended with $?"
+}
+
+atf_test_case below
+below_head()
+{
+	atf_set descr "A5: the state below home, below the project, cwd at home \
+and at /"
+	atf_set require.user root
+	atf_set timeout 120
+}
+below_body()
+{
+	int_tools
+	int_who root
+	mkdir "$HOME/.local"
+	SBX_STATE=$HOME/.local/sbx
+	export SBX_STATE
+	sbx_clean_mark
+	sbx_suite_start
+	# The state is hidden, at home and wherever it is reached.
+	atf_check -o inline:'no\n' run -- sh -c \
+	    'ls -A ~/.local/sbx >/dev/null 2>&1 || echo no'
+	before=$(sbx_tree "$P")
+	int_keep sh -c 'echo x >f; echo y >~/g; ls -A ~/.local'
+	atf_check -o not-match:sbx cat keep.out
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	# Home as the project, from home.
+	git -C "$HOME" init -q
+	atf_check -o match:'^f$' -e match:kept sh -c "cd $HOME &&
+	    sbxctl run -- sh -c 'echo x >h; cat p*/f >/dev/null; ls p*'"
+	sid=$(sbxctl ls | awk -v p="$HOME" '$5 == p { print $1 }')
+	atf_check -o match:'A  h' -o not-match:'\.local' sbxctl changes "$sid"
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	atf_check -o inline:'x\n' cat "$HOME/h"
+	rm -rf "$HOME/.git"
+	# From /: no project, but one that is named works.
+	int_refused 125 '/' sh -c 'cd / && sbxctl run -- true'
+	atf_check -o inline:"$P\n" sh -c \
+	    "cd / && sbxctl run --repo $P -- pwd"
+	# A repository inside of the state is none.
+	mkdir "$SBX_STATE/repo"
+	int_refused 125 state sbxctl run --repo "$SBX_STATE/repo" -- true
+	rmdir "$SBX_STATE/repo"
+	int_end
+	# The state below the project itself.
+	SBX_STATE=$P/.sbx
+	sbx_suite_start
+	atf_check -o not-match:'\.sbx' run -- ls -A
+	int_keep sh -c 'echo z >z; rm -rf .sbx; mkdir .sbx; echo q >.sbx/q'
+	atf_check -o match:'A  z' -o not-match:'A  .sbx' sbxctl changes "$sid"
+	atf_check -o match:'landed' sbxctl apply --yes "$sid"
+	atf_check test ! -e "$P/.sbx/q" -a -d "$P/.sbx/s"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
+atf_test_case renames
+renames_head()
+{
+	atf_set descr "A7, A9: folders are renamed as POSIX says, and land"
+	atf_set require.user root
+	atf_set timeout 120
+}
+renames_one()
+{
+	mkdir -p "$P/d/sub" "$P/e" "$P/full"
+	for f in d/1 d/sub/2 full/x; do echo "$f" >"$P/$f"; done
+	chown -R --reference="$P" "$P"
+	sleep 0.05
+	run --keep -- sh -ec '
+		fs=$0
+		# by rename(2), mv, python, and git
+		$fs rename src src2
+		test ! -e src -a -f src2/main.c
+		python3 -c "import os; os.rename(\"src2\", \"src3\")"
+		mv src3 src; $fs rename src src3
+		# onto a folder that has something in it: refused
+		test "$($fs rename d full)" = ENOTEMPTY
+		# onto one that is empty, real or new: replaced
+		$fs rename d e; test "$(ls e)" = "1
+sub"
+		mkdir d; touch d/x; test "$($fs rename e d)" = ENOTEMPTY
+		rm d/x; $fs rename e d
+		# into itself; file over folder; folder over file
+		test "$($fs rename d d/sub/d)" = EINVAL
+		test "$($fs rename a.txt full)" = EISDIR
+		test "$($fs rename full a.txt)" = ENOTDIR
+		test "$($fs noreplace a.txt Makefile)" = EEXIST
+		# made again after it went: empty, and stays so
+		rm -r full; test ! -e full; mkdir full; test -z "$(ls -A full)"
+		$fs rmdir-open full; mkdir full; echo new >full/new
+		test "$(ls -A full)" = new
+		# exchanged
+		$fs exchange a.txt Makefile; grep -q all a.txt
+		# twice, through other names and back
+		mv d d1; mv d1 d2; mkdir d; echo other >d/o; mv d d1
+		mv d2 "d 2"; mkdir -p deep/er; mv "d 2" deep/er/d
+	' "$tools/fs" >out 2>err || atf_fail "$(cat out err)"
+	int_kept err
+	atf_check -o match:'R  src3/main.c  from src/main.c' \
+	    -o match:'R  deep/er/d/sub/2  from d/sub/2' \
+	    -o match:'D  full/x' -o match:'A  full/new' sbxctl changes "$sid"
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	atf_check test -f "$P/src3/main.c" -a ! -e "$P/src" -a ! -e "$P/d" \
+	    -a -f "$P/deep/er/d/sub/2" -a ! -e "$P/full/x" -a -f "$P/d1/o"
+	atf_check -o match:all cat "$P/a.txt"
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm "$sid"
+}
+renames_body()
+{
+	int_begin
+	int_both renames_one
+	int_end
+}
+
+atf_test_case modes
+modes_head()
+{
+	atf_set descr "A33: folders that are not writable, or not readable"
+	atf_set require.user root
+}
+modes_body()
+{
+	int_begin
+	int_who user
+	mkdir "$P/shut" "$P/ro" "$P/drop"
+	echo s >"$P/shut/s"
+	echo r >"$P/ro/r"
+	chown -R --reference="$P" "$P"
+	chmod 0 "$P/shut"
+	chmod 555 "$P/ro" "$P" "$int_user_home"
+	chmod 333 "$P/drop"
+	run --keep -- sh -c 'cat shut/s; echo x >ro/n; echo x >n; cat ro/r
+	    stat -c %a . ro shut drop; chmod 755 . ro; echo y >ro/n; echo y >n
+	    echo w >>ro/r; stat -c %a ro/r' >out 2>err
+	atf_check -o inline:'r\n555\n555\n0\n333\n644\n' cat out
+	sid=$(sed -n 's/.*session \([a-z2-7]*\) is kept.*/\1/p' err)
+	atf_check -o match:'shut/s: Permission denied' cat err
+	atf_check_equal 555 "$(stat -c %a "$P")"
+	atf_check -o match:'A  n' -o match:'M  ro/r' sbxctl changes "$sid"
+	# The real folder is not writable for its owner: refused, all of it.
+	atf_check -s exit:1 -o ignore -e ignore sbxctl apply --yes "$sid"
+	atf_check test ! -e "$P/n"
+	chmod 755 "$P" "$P/ro" "$int_user_home"
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	atf_check -o inline:'r\nw\n' cat "$P/ro/r"
+	atf_check_equal 0 "$(stat -c %a "$P/shut")"
+	chmod 700 "$P/shut" "$P/drop"
+	# Parents that the user can only pass through.
+	mkdir -p "$SBX_SCRATCH/x/y"
+	sbx_repo "$SBX_SCRATCH/x/y/p" "$int_user"
+	chmod 711 "$SBX_SCRATCH/x"
+	P=$SBX_SCRATCH/x/y/p
+	atf_check -o inline:'two\n' run -- sed -n 2p a.txt
+	# Not even that: one line.
+	chmod 700 "$SBX_SCRATCH/x"
+	cd / || atf_fail cd
+	int_refused 125 "$P" sbxctl run --as "$int_user" --repo "$P" -- true
+	int_end
+}
+
+atf_test_case special
+special_head()
+{
+	atf_set descr "A11: FIFOs and sockets inside work, and wedge no review"
+	atf_set require.user root
+}
+special_one()
+{
+	mkfifo "$P/realfifo"
+	chown --reference="$P" "$P/realfifo"
+	run --keep -- sh -c 'mkfifo p; echo through >p & cat p; "$0" socket s
+	    echo 1 >z; (read x <realfifo; echo "$x" >got) & r=$!
+	    echo word >realfifo; wait $r; cat got; mkdir d; mkfifo d/q; rm got' \
+	    "$tools/fs" >out 2>err || atf_fail "$(cat err)"
+	atf_check -o inline:'through\nword\n' cat out
+	int_kept err
+	atf_check -o match:'A  z' -o match:'     p  ' -o match:'     s  ' \
+	    -o match:'     d/q  ' timeout 20 sbxctl changes "$sid"
+	atf_check -o match:'\+1' timeout 20 sbxctl diff "$sid"
+	atf_check -o match:'1 file landed' timeout 20 sbxctl apply --yes "$sid"
+	atf_check test -f "$P/z" -a ! -e "$P/p" -a ! -e "$P/s" -a -p "$P/realfifo"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+special_body()
+{
+	int_begin
+	int_both special_one
+	int_end
+}
+
+atf_test_case sqlite
+sqlite_head()
+{
+	atf_set descr "a database in WAL mode with two writers at once"
+	atf_set require.user root
+	atf_set timeout 120
+}
+sqlite_one()
+{
+	cat >"$tools/writers" <<-'EOT'
+		import os, sqlite3, sys
+		def db():
+		    d = sqlite3.connect("t.db", timeout=60, isolation_level=None)
+		    d.execute("pragma journal_mode=wal")
+		    return d
+		d = db()
+		d.execute("create table if not exists t (who, n)")
+		if len(sys.argv) > 1:
+		    for i in range(2000):
+		        d.execute("insert into t values ('owner', ?)", (i,))
+		    sys.exit()
+		d.close()
+		kids = []
+		for who in "a", "b":
+		    pid = os.fork()
+		    if pid == 0:
+		        d = db()
+		        for i in range(150):
+		            d.execute("begin immediate")
+		            d.execute("insert into t values (?, ?)", (who, i))
+		            d.execute("update t set n = n + 1 where who = 'owner'"
+		                " and rowid % 97 = ?", (i % 97,))
+		            d.execute("commit")
+		        os._exit(0)
+		    kids.append(pid)
+		for pid in kids:
+		    assert os.waitpid(pid, 0)[1] == 0
+		d = db()
+		print(d.execute("select count(*) from t").fetchone()[0],
+		    d.execute("pragma integrity_check").fetchone()[0])
+	EOT
+	(cd "$P" && python3 "$tools/writers" owner) || atf_fail "no database"
+	chown -R --reference="$P" "$P"
+	sleep 0.05
+	before=$(sha256sum "$P/t.db")
+	run --keep -- python3 "$tools/writers" >out 2>err ||
+	    atf_fail "$(cat err)"
+	int_kept err
+	atf_check -o inline:'2300 ok\n' cat out
+	int_same "$before" "$(sha256sum "$P/t.db")"
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	atf_check -o inline:'2300 ok\n' python3 -c "
+import sqlite3
+d = sqlite3.connect('$P/t.db')
+print(d.execute('select count(*) from t').fetchone()[0],
+    d.execute('pragma integrity_check').fetchone()[0])"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+sqlite_body()
+{
+	int_begin
+	int_both sqlite_one
+	int_end
+}
+
+atf_test_case readonly
+readonly_head()
+{
+	atf_set descr "--ro: reading goes on, writing fails, the rest is as ever"
+	atf_set require.user root
+}
+readonly_one()
+{
+	mkdir "$who_home/lib" "$P/vendor"
+	echo l >"$who_home/lib/l"
+	echo v >"$P/vendor/v"
+	chown -R --reference="$P" "$who_home/lib" "$P/vendor"
+	run --ro "$who_home/lib" --ro vendor --ro missing --ro '~/nothing' \
+	    -- sh -c 'cat ~/lib/l vendor/v
+	    for f in ~/lib/l ~/lib/n vendor/v vendor/n; do
+		(echo w >>$f) 2>&1; done
+	    rm -rf vendor ~/lib 2>&1; cat vendor/v; echo x >f; rm f' \
+	    >out 2>err || :
+	atf_check -o match:'^l$' -o match:'^v$' cat out
+	atf_check_equal 4 "$(grep -c 'cannot create\|Read-only' out |
+	    head -n 1 | sed 's/^[4-9]$/4/')"
+	atf_check -o inline:'l\n' cat "$who_home/lib/l"
+	atf_check -o inline:'v\n' cat "$P/vendor/v"
+	sbx_state_check
+	# One that is or contains home or the project: ignored, and said.
+	for d in "$P" "$who_home" / "$P/."; do
+		run --keep --ro "$d" -- sh -c 'echo x >f' 2>err ||
+		    atf_fail "--ro $d: $(cat err)"
+		sid=$(sbxctl ls | awk 'END { print $1 }')
+		atf_check -o match:'^note .*read-only\|^note .*ro' \
+		    sbxctl show "$sid"
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	rm -rf "$who_home/lib"
+}
+readonly_body()
+{
+	int_begin
+	int_both readonly_one
+	int_end
+}
+
+atf_test_case fresh
+fresh_head()
+{
+	atf_set descr "/tmp /run /dev/shm /dev /proc are the session's own"
+	atf_set require.user root
+}
+fresh_one()
+{
+	echo host >"/run/host-file"
+	mkdir -p /tmp/host-dir
+	run -- sh -c 'ls -A /run /tmp /dev/shm | grep -i host
+	    for d in /tmp /run /dev/shm /var/tmp; do
+		echo x >$d/mine 2>/dev/null && echo "$d"; done; ls /dev; ls /proc |
+	    grep -c "^[0-9]"; cat /proc/1/comm; tty; ls -ld /dev/ptmx; ls /dev/pts
+	    stat -c "%a %T" /tmp' >out 2>err || :
+	rmdir /tmp/host-dir
+	rm /run/host-file
+	atf_check -o not-match:host cat out
+	atf_check -o match:'^/tmp$' -o match:'^/dev/shm$' -o match:'^init$' \
+	    -o match:'^1777' cat out
+	for d in null zero full random urandom tty fd stdin stdout stderr \
+	    ptmx pts shm; do
+		atf_check -o match:"^$d\$" cat out
+	done
+	# No other device, and none to be made.
+	atf_check -s exit:1 -o empty run -- sh -c 'ls /dev | grep -vxE \
+	    "null|zero|full|random|urandom|tty|fd|stdin|stdout|stderr|ptmx|pts|shm"'
+	atf_check -s not-exit:0 -e ignore run -- mknod /tmp/sda b 8 0
+	atf_check -s not-exit:0 -o ignore -e ignore run -- dd if=/dev/mem \
+	    of=/dev/null count=1
+	# Bounded: it is the machine's memory.
+	run -- sh -c 'df -P /tmp /run /dev/shm | awk "NR > 1 { print \$2 }"' >df
+	total=$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)
+	while read -r kb; do
+		[ "$kb" -gt 0 ] && [ "$kb" -le $((total / 2)) ] ||
+		    atf_fail "a tmpfs of $kb KiB of $total"
+	done <df
+	atf_check test ! -e /var/tmp/mine
+	for sid in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+}
+fresh_body()
+{
+	int_begin
+	int_both fresh_one
+	int_end
+}
+
+atf_init_test_cases()
+{
+	for c in submounts below renames modes special sqlite readonly \
+	    fresh; do
+		atf_add_test_case "$c"
+	done
+}

@@ -1,0 +1,207 @@
+# What the tests of the whole suite have in common; they read it by
+#	. "$SBX_SRC/regress/integration/lib.sh"
+# shellcheck shell=sh disable=SC2034,SC2154
+
+# Helpers where a session sees them: a build may lie below /tmp.
+int_tools() {
+	mkdir -p "$SBX_SCRATCH/tools" "$SBX_SCRATCH/root"
+	chmod 0755 "$SBX_SCRATCH/tools"
+	for int_t in "$SBX_BUILDDIR"/regress/integration/* \
+	    "$SBX_BUILDDIR"/regress/escape/* \
+	    "$SBX_BUILDDIR/regress/worker/inside"; do
+		case $int_t in
+		*_test | *.d) ;;
+		*) [ ! -f "$int_t" ] || [ ! -x "$int_t" ] ||
+		    install -m 0755 "$int_t" "$SBX_SCRATCH/tools" ;;
+		esac
+	done
+	tools=$SBX_SCRATCH/tools
+	PATH=$tools:$PATH
+	HOME=$SBX_SCRATCH/root
+	GIT_CONFIG_GLOBAL=$SBX_SCRATCH/gitconfig
+	cat >"$GIT_CONFIG_GLOBAL" <<-'EOT'
+		[user]
+			name = t
+			email = t@example.org
+		[init]
+			defaultBranch = main
+		[safe]
+			directory = *
+	EOT
+	chmod 0644 "$GIT_CONFIG_GLOBAL"
+	export PATH HOME GIT_CONFIG_GLOBAL
+	# GIT_* never enters a session: there it is the home's.
+	cp "$GIT_CONFIG_GLOBAL" "$HOME/.gitconfig"
+}
+
+# int_begin: the tools and a running suite, and how things were before it.
+int_begin() {
+	int_tools
+	sbx_clean_mark
+	sbx_suite_start "$@"
+}
+
+# int_end: the suite ends in order; nothing is left but what it keeps.
+int_end() {
+	sbx_suite_stop || atf_fail "sbxd ended with $?"
+	sbx_clean_check
+}
+
+# int_who root|user: the project $P of that one, and $AS, the options of run
+# that are needed for it. Each call a new project.
+int_who() {
+	int_n=$((${int_n:-0} + 1))
+	case $1 in
+	root)
+		AS='' P=$HOME/p$int_n
+		sbx_repo "$P"
+		who_home=$HOME
+		;;
+	user)
+		if [ -z "${int_user-}" ]; then
+			sbx_user int_user
+			install -m 0644 -o "$int_user" "$GIT_CONFIG_GLOBAL" \
+			    "$int_user_home/.gitconfig"
+		fi
+		AS="--as $int_user" P=$int_user_home/p$int_n
+		sbx_repo "$P" "$int_user"
+		who_home=$int_user_home
+		;;
+	esac
+}
+
+# int_both FUNCTION: for root's project, then for a user's.
+int_both() {
+	for int_one in root user; do
+		echo "== $1: $int_one"
+		int_who "$int_one"
+		"$1"
+	done
+}
+
+# run ARG...: sbxctl run on $P; its options first, then -- and the command.
+run() {
+	# shellcheck disable=SC2086 # words
+	(cd "$P" && exec sbxctl run $AS --repo "$P" "$@")
+}
+
+# int_keep COMMAND...: in a session that is kept; its id is $sid.
+int_keep() {
+	run --keep -- "$@" >keep.out 2>keep.err || {
+		cat keep.out keep.err >&2
+		atf_fail "status $? of: $*"
+	}
+	int_kept keep.err
+}
+
+# int_kept FILE: the one line that says that a session is kept, and its id.
+int_kept() {
+	sid=$(sed -n 's/^sbxctl: session \([a-z2-7]\{12\}\) is kept.*/\1/p' \
+	    "$1")
+	if [ -z "$sid" ] || [ "$(wc -l <"$1")" -ne 1 ]; then
+		cat "$1" >&2
+		atf_fail "not one line that names a kept session"
+	fi
+}
+
+# int_live NAME [OPTION...] COMMAND...: a session of that name that runs; its id is $sid,
+# sbxctl's pid $live. Its input is the fifo NAME.in, open on 9; its output is
+# in NAME.out and NAME.err.
+int_live() {
+	int_name=$1
+	shift
+	rm -f "$int_name.in"
+	mkfifo "$int_name.in"
+	run --name "$int_name" --keep "$@" <"$int_name.in" \
+	    >"$int_name.out" 2>"$int_name.err" &
+	live=$!
+	exec 9>"$int_name.in"
+	int_n2=0
+	until [ "$(int_state "$int_name")" = running ]; do
+		int_n2=$((int_n2 + 1))
+		if [ "$int_n2" -gt 100 ] || ! kill -0 "$live" 2>/dev/null; then
+			cat "$int_name.err" >&2
+			atf_fail "the session $int_name does not run"
+		fi
+		sleep 0.1
+	done
+	sid=$(sbxctl ls 9>&- | awk -v n="$int_name" '$2 == n { print $1 }')
+}
+
+# int_state NAME-OR-ID: its state in words, empty where it is not there.
+int_state() {
+	sbxctl ls 9>&- | awk -v n="$1" '$1 == n || $2 == n { print $3 }'
+}
+
+# int_wait COMMAND...: until it succeeds, at most some ten seconds.
+int_wait() {
+	int_n2=0
+	until "$@"; do
+		int_n2=$((int_n2 + 1))
+		[ "$int_n2" -lt 100 ] || atf_fail "it does not come: $*"
+		sleep 0.1
+	done
+}
+
+# int_wait_file FILE [TEXT]
+int_wait_file() {
+	int_n2=0
+	until [ -e "$1" ] && { [ -z "${2-}" ] || grep -q -e "$2" "$1"; }; do
+		int_n2=$((int_n2 + 1))
+		[ "$int_n2" -lt 100 ] ||
+		    atf_fail "$1 does not come${2:+ to say $2}"
+		sleep 0.1
+	done
+}
+
+# int_refused STATUS TEXT COMMAND...: ends so, says nothing on stdout, and one
+# line on stderr that has the text.
+int_refused() {
+	int_status=$1 int_text=$2
+	shift 2
+	int_got=0
+	"$@" >refused.out 2>refused.err </dev/null || int_got=$?
+	if [ "$int_got" -ne "$int_status" ] || [ -s refused.out ] ||
+	    [ "$(wc -l <refused.err)" -ne 1 ] ||
+	    ! grep -q -F -e "$int_text" refused.err; then
+		echo "status $int_got, stdout:" >&2
+		cat refused.out >&2
+		echo "stderr:" >&2
+		cat refused.err >&2
+		atf_fail "not $int_status and one line with \"$int_text\": $*"
+	fi
+}
+
+# int_pids NAME: the suite's processes of that name (comm).
+int_pids() {
+	pgrep -x "$1" || :
+}
+
+# int_init SID: the pid of the session's init, of those that are a worker's
+# sibling; the only one where there is but one session.
+int_init() {
+	pgrep -x init | head -n 1
+}
+
+# int_content DIR: names, types, modes, links and bytes; no owner, no times.
+int_content() {
+	(cd "$1" && find . -name .git -prune -o -printf '%p %y %m %l\n' |
+	    sort && find . -name .git -prune -o -type f -print0 | sort -z |
+	    xargs -0r sha256sum)
+}
+
+# int_bytes DIR: all that a landing could spoil, with .git, without times.
+int_bytes() {
+	(cd "$1" && find . -printf '%p %y %m %U:%G %l\n' | sort &&
+	    find . -type f -print0 | sort -z | xargs -0r sha256sum)
+}
+
+# int_same A B: those two texts are equal, else the difference is shown.
+int_same() {
+	if [ "$1" != "$2" ]; then
+		printf '%s\n' "$1" >same.a
+		printf '%s\n' "$2" >same.b
+		diff same.a same.b >&2
+		atf_fail "${3:-these differ}"
+	fi
+}

@@ -1,0 +1,246 @@
+# Cases B: hidden paths.
+. "$SBX_SRC/regress/integration/lib.sh"
+
+atf_test_case absent
+absent_head()
+{
+	atf_set descr "B37, B39: twenty paths that do not exist are hidden, \
+nothing is made for them, and later they stay hidden"
+	atf_set require.user root
+	atf_set timeout 120
+}
+absent_one()
+{
+	hide=''
+	for i in 1 2 3 4 5 6 7; do
+		hide="$hide --hide .absent$i --hide $who_home/.rc$i"
+		hide="$hide --hide $who_home/a/b$i/c/d"
+	done
+	before=$(sbx_tree "$who_home")
+	# shellcheck disable=SC2086 # words
+	int_live hiding $hide -- sh -c 'read l
+	    for f in .absent1 ~/.rc1 ~/a/b1/c/d; do
+		cat $f 2>&1; done; ls -A . ~; ls -AR ~/a 2>/dev/null
+	    read l; git status -s; echo x >.absent2; echo y >f'
+	int_same "$before" "$(sbx_tree "$who_home")" "made on the host"
+	# Now they appear outside.
+	mkdir -p "$who_home/a/b1/c/d"
+	for f in "$P/.absent1" "$who_home/.rc1" "$who_home/a/b1/c/d/f"; do
+		echo real-secret >"$f"
+	done
+	chown -R --reference="$P" "$who_home/a" "$P" "$who_home/.rc1"
+	atf_check -o ignore sbxctl changes "$sid"
+	printf 'go\n' >&9
+	int_wait_file hiding.out
+	sleep 0.3
+	rm "$P/.absent1"
+	printf 'go\n' >&9
+	exec 9>&-
+	wait "$live" || atf_fail "$(cat hiding.err)"
+	atf_check -o not-match:real-secret -o not-match:'[?][?] .absent' \
+	    cat hiding.out
+	# What the session makes there stays in its layer.
+	atf_check -o match:'A  f' -o not-match:'A  .absent2' sbxctl changes "$sid"
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	atf_check test ! -e "$P/.absent2"
+	rm -rf "$who_home/a" "$who_home/.rc1"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	atf_check -o empty find "$who_home" -name '.absent*' -o -name '.rc*'
+}
+# int_live takes its options before the command.
+absent_body()
+{
+	int_begin
+	int_both absent_one
+	# Also where the suite is killed.
+	int_who user
+	before=$(sbx_tree "$int_user_home")
+	int_live killed --hide .gone --hide '~/.gone/deep' -- sleep 1000
+	kill -9 "$sbx_suite"
+	wait "$live" || :
+	exec 9>&-
+	int_same "$before" "$(sbx_tree "$int_user_home")" "made on the host"
+	wait "$sbx_suite" || :
+	sbx_clean_check
+}
+
+atf_test_case closed
+closed_head()
+{
+	atf_set descr "B42, B52: what stands in is empty, read-only, and tells \
+nothing of the real one"
+	atf_set require.user root
+	atf_set timeout 120
+}
+closed_one()
+{
+	mkdir -p "$who_home/.ssh/sub" "$P/secrets"
+	echo secret-key >"$who_home/.ssh/id"
+	echo secret-sub >"$who_home/.ssh/sub/id"
+	printf 'secret-%0999d\n' 1 >"$P/secrets/s"
+	printf 'secret-%0999d\n' 1 >"$P/.env"
+	chown -R --reference="$P" "$who_home/.ssh" "$P"
+	chmod 700 "$who_home/.ssh"
+	run --keep --hide '~/.ssh' --hide .env --hide secrets -- sh -c '
+		for f in ~/.ssh .env secrets; do stat -c "%n %a %s %F" $f; done
+		ls -A ~/.ssh secrets; cat .env; cat ~/.ssh/id secrets/s
+		touch ~/.ssh/x; chmod 777 ~/.ssh; echo x >>.env; chmod 777 .env
+		rm -f .env; rmdir secrets; rm -rf ~/.ssh; mkdir secrets/n
+		mv ~/.ssh ~/.ssh2; mv .env .env2; ln ~/.ssh/id got; ln .env got2
+		for f in ~/.ssh .env secrets; do test -w $f && echo writable $f
+		done; cat ~/.ssh2/id .env2; grep -r secret- . ~ /proc/self/root/$HOME
+		echo x >f; true' >out 2>err || atf_fail "$(cat err)"
+	sid=$(sed -n 's/.*session \([a-z2-7]*\) is kept.*/\1/p' err)
+	atf_check -o not-match:secret- cat out
+	atf_check -s exit:1 -o empty grep -e secret- err
+	# Sizes are of an empty one, modes nobody's to write.
+	atf_check -o match:'\.ssh [0-5]*[05] [0-9]* directory' \
+	    -o match:'^\.env [04]* 0 regular empty file' \
+	    -o match:'^secrets [0-5]*[05] [0-9]* directory' cat out
+	atf_check -o not-match:'secrets [0-7]* (10|1[0-9]{3}) ' cat out
+	if [ "$(id -u "$(stat -c %U "$P")")" -ne 0 ]; then
+		atf_check -o not-match:writable cat out
+	fi
+	atf_check -o match:'A  f' -o match:'^1 file changed' \
+	    sbxctl changes "$sid"
+	atf_check -o not-match:secret- sbxctl diff "$sid"
+	atf_check -o ignore sbxctl apply --yes "$sid"
+	atf_check -o match:secret- cat "$P/.env" "$P/secrets/s" \
+	    "$who_home/.ssh/sub/id"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	rm -rf "$who_home/.ssh"
+}
+closed_body()
+{
+	int_begin
+	int_both closed_one
+	int_end
+}
+
+atf_test_case moved
+moved_head()
+{
+	atf_set descr "hidden stays hidden when its parents are moved, read \
+by no review, and is never deleted by a landing"
+	atf_set require.user root
+	atf_set timeout 120
+}
+moved_one()
+{
+	mkdir -p "$P/conf/in/keys" "$P/deep"
+	echo secret-k >"$P/conf/in/keys/k"
+	echo secret-f >"$P/conf/f"
+	echo plain >"$P/conf/plain"
+	chown -R --reference="$P" "$P"
+	sleep 0.05
+	run --keep --hide conf/in/keys --hide conf/f -- sh -c '
+		mv conf conf2; cat conf2/f conf2/in/keys/k; ls -AR conf2
+		mv conf2/in conf3; ls -AR conf3; cp -a conf2 copy; cp -a conf3 copy3
+		mv conf2 deep/er; cat deep/er/plain; echo x >f' >out 2>err ||
+	    atf_fail "$(cat err)"
+	sid=$(sed -n 's/.*session \([a-z2-7]*\) is kept.*/\1/p' err)
+	atf_check -o not-match:secret- -o match:plain cat out
+	atf_check -o not-match:secret- sbxctl diff "$sid"
+	atf_check -o not-match:secret- sbxctl patch -o - "$sid"
+	atf_check -o not-match:secret- sh -c "sbxctl changes --json $sid"
+	# However it is landed, the hidden files are where they are, or moved
+	# as they are.
+	atf_check -s ignore -o ignore -e ignore sbxctl apply --yes "$sid"
+	atf_check_equal 2 "$(grep -rl secret- "$P" --exclude-dir=.git | wc -l)"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+moved_body()
+{
+	int_begin
+	int_both moved_one
+	int_end
+}
+
+atf_test_case links
+links_head()
+{
+	atf_set descr "B43: a link, a dangling one, one into a folder: neither \
+the name nor its target is readable"
+	atf_set require.user root
+	atf_set timeout 120
+}
+links_one()
+{
+	mkdir -p "$who_home/dot/agents" "$P/stuff"
+	echo secret-rc >"$who_home/dot/bashrc"
+	echo secret-ag >"$who_home/dot/agents/a"
+	echo secret-st >"$P/stuff/s"
+	ln -s dot/bashrc "$who_home/.bashrc"
+	ln -s dot/nothing "$who_home/.dangling"
+	ln -s dot/agents "$who_home/.agents"
+	ln -s "$P/stuff" "$who_home/.far"
+	ln -s .loop "$who_home/.loop"
+	chown -Rh --reference="$P" "$who_home/dot" "$P" "$who_home"/.[a-z]*
+	run --keep --hide '~/.bashrc' --hide '~/.dangling' --hide '~/.agents' \
+	    --hide '~/.far/s' --hide '~/.loop' -- sh -c '
+		cat ~/.bashrc ~/dot/bashrc ~/.agents/a ~/dot/agents/a ~/.far/s \
+		    stuff/s ~/.dangling
+		echo made >~/dot/nothing; echo x >f' >out 2>err ||
+	    atf_fail "does not start: $(cat err)"
+	atf_check -o not-match:secret- cat out
+	sid=$(sed -n 's/.*session \([a-z2-7]*\) is kept.*/\1/p' err)
+	atf_check -o match:'A  f' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	atf_check test ! -e "$who_home/dot/nothing"
+	# The same folder by another mount of it.
+	mkdir -p "$SBX_SCRATCH/again"
+	mount --bind "$P/stuff" "$SBX_SCRATCH/again"
+	run --hide stuff -- sh -c "cat $SBX_SCRATCH/again/s; true" >out 2>err
+	atf_check -o not-match:secret- cat out
+	umount "$SBX_SCRATCH/again" || atf_fail "something holds it"
+	rm -rf "$who_home"/.[a-z]* "$who_home/dot"
+}
+links_body()
+{
+	int_begin
+	int_both links_one
+	sbx_suite_stop
+}
+
+atf_test_case nested
+nested_head()
+{
+	atf_set descr "hidden in hidden, read-only in hidden, hidden in \
+read-only, in any order; what contains the project is refused"
+	atf_set require.user root
+	atf_set timeout 120
+}
+nested_one()
+{
+	mkdir -p "$P/a/b/c" "$P/r/h"
+	echo secret-a >"$P/a/b/c/f"
+	echo secret-r >"$P/r/h/f"
+	echo plain >"$P/r/f"
+	chown -R --reference="$P" "$P"
+	for order in '--hide a --hide a/b --ro a/b/c --ro r --hide r/h' \
+	    '--hide r/h --ro r --ro a/b/c --hide a/b --hide a'; do
+		# shellcheck disable=SC2086 # words
+		run $order -- sh -c 'cat a/b/c/f r/h/f; cat r/f; ls -A a r/h
+		    echo w >r/n; echo w >r/h/n; echo w >a/n; true' >out 2>err ||
+		    atf_fail "$order: $(cat err)"
+		atf_check -o inline:'plain\na:\n\nr/h:\n' cat out
+		sbx_state_check
+	done
+	for d in "$P" "$who_home" / "$(dirname "$who_home")"; do
+		int_refused 125 "$d" run --hide "$d" -- true
+	done
+	sbx_state_check
+}
+nested_body()
+{
+	int_begin
+	int_both nested_one
+	int_end
+}
+
+atf_init_test_cases()
+{
+	for c in absent closed moved links nested; do
+		atf_add_test_case "$c"
+	done
+}

@@ -1,0 +1,196 @@
+# ls, show, rm, doctor, version, their JSON, and how a session is named.
+. "$SBX_SRC/regress/integration/lib.sh"
+
+json() {
+	python3 -c '
+import json, sys
+o = json.load(open(sys.argv[1]))
+for w in sys.argv[2:]:
+    assert eval(w, {"o": o}), (w, o)
+' "$@"
+}
+
+atf_test_case listed
+listed_head()
+{
+	atf_set descr "ls and show, for people and as JSON"
+	atf_set require.user root
+}
+listed_body()
+{
+	int_begin
+	int_who user
+	atf_check -o empty sbxctl ls
+	atf_check -o save:ls.json sbxctl ls --json
+	json ls.json 'o == {"sessions": []}'
+	mkdir "$P/h"
+	run --keep --name "my name" --hide h --ro src --no-network -- \
+	    sh -c 'exit 5' "a b" 2>err && atf_fail status
+	int_kept err
+	atf_check -o match:"^$sid  *my name  *ended 5 .* $P " sbxctl ls
+	atf_check -o save:ls.json sbxctl ls --json
+	json ls.json 'len(o["sessions"]) == 1' \
+	    "o['sessions'][0]['session'] == '$sid'" \
+	    'o["sessions"][0]["name"] == "my name"' \
+	    'o["sessions"][0]["state"] == "ended"' \
+	    'o["sessions"][0]["status"] == 5' \
+	    "o['sessions'][0]['project'] == '$P'" \
+	    "o['sessions'][0]['user'] == '$int_user'" \
+	    "o['sessions'][0]['hide'] == ['$P/h']" \
+	    "o['sessions'][0]['ro'] == ['$P/src']" \
+	    'o["sessions"][0]["network"] == "none"' \
+	    'o["sessions"][0]["argv"] == ["sh", "-c", "exit 5", "a b"]' \
+	    'o["sessions"][0]["owner"] == "uid:0"' \
+	    'abs(o["sessions"][0]["ended"] - o["sessions"][0]["created"]) < 60'
+	atf_check -o save:show.json sbxctl show --json "$sid"
+	json show.json "o['session'] == '$sid'" 'o["status"] == 5'
+	atf_check -o match:"^session *$sid" -o match:"^hidden *$P/h" \
+	    -o match:"^read-only *$P/src" -o match:'^network *none' \
+	    -o match:"^command *sh -c 'exit 5' 'a b'" sbxctl show "$sid"
+	int_live live sleep 1000
+	atf_check -o match:"$sid .*running" sbxctl ls
+	atf_check -o match:'^state *running' sbxctl show "$sid"
+	int_refused 1 "$sid" sbxctl rm "$sid"
+	int_refused 1 "$sid" sbxctl rm --discard "$sid"
+	kill "$live"
+	wait "$live" || :
+	exec 9>&-
+	int_end
+	# Records outlive the suite.
+	sbx_suite_start
+	atf_check -o match:"^$sid .*ended" -o match:'my name.*ended 5' sbxctl ls
+	int_end
+}
+
+atf_test_case named
+named_head()
+{
+	atf_set descr "an id shortened, left out, a name; unclear: one line"
+	atf_set require.user root
+}
+named_body()
+{
+	int_begin
+	int_who root
+	first_p=$P
+	run --keep --name alpha -- true 2>err
+	int_kept err
+	a=$sid
+	# Left out: by the current folder, or one below it.
+	atf_check -o match:"^session *$a" sh -c "cd $P/src && sbxctl show"
+	int_refused 1 "$SBX_SCRATCH" sh -c "cd $SBX_SCRATCH && sbxctl show"
+	int_who root
+	run --keep --name beta -- true 2>err
+	int_kept err
+	b=$sid
+	atf_check -o match:"^session *$b" sh -c "cd $P && sbxctl show"
+	run --keep --name beta -- true 2>err
+	int_kept err
+	c=$sid
+	int_refused 1 "$b" sh -c "cd $P && sbxctl show"
+	int_refused 1 "$c" sh -c "cd $P && sbxctl show"
+	# Shortened to the first letters that are one session's only.
+	atf_check -o match:"^session *$a" sbxctl show alpha
+	int_refused 1 beta sbxctl show beta
+	for s in "$a" "$b" "$c"; do
+		n=1
+		while short=$(printf %.${n}s "$s"); [ "$(printf '%s\n' "$a" \
+		    "$b" "$c" | grep -c "^$short")" -gt 1 ]; do
+			int_refused 1 "$short" sbxctl show "$short"
+			n=$((n + 1))
+		done
+		atf_check -o match:"^session *$s" sbxctl show "$short"
+	done
+	int_refused 1 zzzzzzzzzzzz0 sbxctl show zzzzzzzzzzzz0
+	int_refused 1 '' sbxctl show ''
+	cd "$first_p" || atf_fail cd
+	atf_check -o match:"$a: removed" sbxctl rm
+	cd "$SBX_SCRATCH" || atf_fail cd
+	atf_check -o ignore sbxctl rm "$b"
+	atf_check -o ignore sbxctl rm "$c"
+	sbx_state_check
+	int_end
+}
+
+atf_test_case removed
+removed_head()
+{
+	atf_set descr "rm: refused while changes wait, all gone with --discard"
+	atf_set require.user root
+}
+removed_one()
+{
+	before=$(sbx_tree "$P")
+	int_keep sh -c 'echo x >f; mkdir d; echo y >d/g; chmod 0 d'
+	int_refused 1 --discard sbxctl rm "$sid"
+	sbx_state_check "$sid"
+	atf_check -o save:rm.json sbxctl rm --discard --json "$sid"
+	json rm.json "o == {'session': '$sid', 'removed': True}"
+	sbx_state_check
+	int_same "$before" "$(sbx_tree "$P")"
+	int_refused 1 "$sid" sbxctl show "$sid"
+	# After a landing there is nothing left to refuse for.
+	int_keep sh -c 'echo x >f'
+	atf_check -o ignore sbxctl apply --yes "$sid"
+	atf_check -o match:removed sbxctl rm "$sid"
+	sbx_state_check
+	# What cannot land waits as well.
+	int_keep mkfifo p
+	int_refused 1 --discard sbxctl rm "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# A layer that is wide, deep, and made unpleasant.
+	int_keep sh -c 'd=.; for i in $(seq 60); do
+	    d=$d/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done
+	    mkdir -p $d; : >$d/f; for i in $(seq 2000); do : >w$i; done
+	    mkdir r; : >r/f; chmod 0 r'
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	sbx_state_check
+}
+removed_body()
+{
+	int_begin
+	int_both removed_one
+	int_end
+}
+
+atf_test_case doctor
+doctor_head()
+{
+	atf_set descr "doctor and version, with a suite and without"
+	atf_set require.user root
+}
+doctor_body()
+{
+	int_tools
+	sbx_clean_mark
+	atf_check -o match:'^no suite is running' sbxctl version
+	atf_check -o save:v.json sbxctl version --json
+	json v.json 'o["suite"] is None' 'o["protocol"] == 1'
+	atf_check -o save:text sbxctl doctor
+	atf_check -o match:'^ok  *kernel' -o match:'sessions can run here' \
+	    -o not-match:'^fail' cat text
+	sbx_clean_check
+	sbx_suite_start
+	atf_check -o match:"at $SBX_STATE/sbxd.sock" sbxctl version
+	atf_check -o save:v.json sbxctl version --json
+	json v.json "o['suite']['socket'] == '$SBX_STATE/sbxd.sock'"
+	atf_check -o save:d.json sbxctl doctor --json
+	json d.json 'o["ok"] is True' \
+	    'any(c["what"] == "state" for c in o["checks"])' \
+	    'len([c for c in o["checks"] if c["level"] == "ok"]) >= 5' \
+	    'all(c["text"] for c in o["checks"])'
+	# Two at the same time get an answer each.
+	sbxctl doctor >one &
+	atf_check -o save:two sbxctl doctor
+	wait $! || atf_fail "the other doctor"
+	atf_check diff one two
+	int_end
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case listed
+	atf_add_test_case named
+	atf_add_test_case removed
+	atf_add_test_case doctor
+}

@@ -1,0 +1,4 @@
+# pty types at a program and reads what it shows; fs does to files what no
+# shell command does exactly so; client is every kind of client but ours.
+REGRESS_HELPERS += regress/integration/pty regress/integration/fs \
+	regress/integration/client

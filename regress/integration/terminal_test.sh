@@ -1,0 +1,357 @@
+# Cases E, at a terminal with somebody at it: sbxctl run as a person sees it.
+. "$SBX_SRC/regress/integration/lib.sh"
+
+# at_terminal COMMAND...: the steps come from stdin; sbxctl runs in a shell
+# that has the terminal's modes before and after.
+at_terminal()
+{
+	cat >steps
+	stty_before='stty -g >before'
+	status=0
+	(cd "$P" && TERM=xterm exec pty -r 30 -c 100 "$OLDPWD/steps" \
+	    sh -c "cd '$OLDPWD'; stty -g >before; cd '$P'; s=0; $* || s=\$?
+	    cd '$OLDPWD'; stty -g >after; exit \$s") >shown 2>wrong ||
+	    status=$?
+	if [ "$status" -eq 99 ]; then
+		cat shown wrong >&2
+		atf_fail "the terminal did not go that way"
+	fi
+	int_same "$(cat before)" "$(cat after)" "the modes are not put back"
+}
+
+atf_test_case choice
+choice_head()
+{
+	atf_set descr "after the command: view, apply, discard, keep; no \
+answer keeps"
+	atf_set require.user root
+	atf_set timeout 120
+}
+choice_one()
+{
+	ctl="sbxctl run $AS --"
+	# Nothing changed, nothing asked.
+	at_terminal "$ctl tty" <<-'EOT'
+		expect /dev/pts/
+		end
+		never apply
+	EOT
+	atf_check_equal 0 "$status"
+	sbx_state_check
+	# Viewed and applied.
+	at_terminal "$ctl sh -c 'echo in >>a.txt; echo n >new; exit 4'" <<-'EOT'
+		expect M  a.txt
+		expect 2 files changed
+		expect ?
+		send v\n
+		expect +in
+		expect ?
+		send a\n
+		expect 2 files landed
+		end
+	EOT
+	atf_check_equal 4 "$status"
+	sbx_state_check
+	atf_check -o match:in cat "$P/a.txt"
+	# Discarded.
+	at_terminal "$ctl sh -c 'echo d >disc'" <<-'EOT'
+		expect A  disc
+		expect ?
+		send discard\n
+		end
+	EOT
+	sbx_state_check
+	atf_check test ! -e "$P/disc"
+	# Kept: by the word, by an empty line, by end of file, by ^C, by
+	# hang-up, by a signal.
+	for answer in 'send keep\n' 'send \n' 'send \x04' 'send \x03'; do
+		at_terminal "$ctl sh -c 'echo k >kept'" <<-EOT
+			expect A  kept
+			expect ?
+			$answer
+			expect is kept
+			end
+		EOT
+		sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
+		sbx_state_check "$sid"
+		atf_check -o match:'A  kept' sbxctl changes "$sid"
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	printf 'expect A  kept\nexpect ?\nhangup\nsleep 300\n' >steps
+	(cd "$P" && pty "$OLDPWD/steps" sbxctl run $AS -- \
+	    sh -c 'echo k >kept') >shown 2>&1
+	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
+	sbx_state_check "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# What was typed before the question is no answer to it.
+	at_terminal "$ctl sh -c 'echo k >kept; sleep 0.5'" <<-'EOT'
+		sleep 250
+		send a\na\n
+		expect A  kept
+		expect ?
+		sleep 300
+		never landed
+		send k\n
+		end
+	EOT
+	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# apply asks as well.
+	int_keep sh -c 'echo in >asked'
+	at_terminal "sbxctl apply" <<-'EOT'
+		expect A  asked
+		expect ?
+		send n\n
+		expect nothing was applied
+		end
+	EOT
+	atf_check_equal 1 "$status"
+	atf_check test ! -e "$P/asked"
+	at_terminal "sbxctl apply $sid" <<-'EOT'
+		expect ?
+		send yes\n
+		expect 1 file landed
+		end
+	EOT
+	atf_check_equal 0 "$status"
+	atf_check test -e "$P/asked"
+	atf_check -o ignore sbxctl rm "$sid"
+}
+choice_body()
+{
+	int_begin
+	int_both choice_one
+	int_end
+}
+
+atf_test_case statuses
+statuses_head()
+{
+	atf_set descr "E86: the last output and the true status, also by signals"
+	atf_set require.user root
+	atf_set timeout 120
+}
+statuses_body()
+{
+	int_begin
+	int_who user
+	ctl="sbxctl run $AS --"
+	for i in 1 2 3; do
+		at_terminal "$ctl sh -c 'seq 20000; echo the-end; exit 7'" <<-'EOT'
+			expect the-end
+			end
+		EOT
+		atf_check_equal 7 "$status"
+		atf_check_equal 20000 "$(grep -c '^[0-9]*.$' shown)"
+	done
+	at_terminal "$ctl sh -c 'printf last; kill -9 \$\$'" <<-'EOT'
+		expect last
+		end
+	EOT
+	atf_check_equal 137 "$status"
+	at_terminal "$ctl sleep 100" <<-'EOT'
+		sleep 400
+		send \x03
+		end
+	EOT
+	atf_check_equal 130 "$status"
+	at_terminal "$ctl cat" <<-'EOT'
+		send word\n
+		expect word\r\nword
+		send \x04
+		end
+	EOT
+	atf_check_equal 0 "$status"
+	at_terminal "$ctl nowhere" <<-'EOT'
+		expect nowhere
+		end
+	EOT
+	atf_check_equal 127 "$status"
+	# The terminal goes: the command is hung up.
+	printf 'expect ready\nhangup\nsleep 500\n' >steps
+	(cd "$P" && pty "$OLDPWD/steps" sbxctl run $AS -- sh -c \
+	    'trap "echo hup >hup; exit" HUP; echo ready; while :; do sleep 0.1
+	    done') >shown 2>&1
+	int_wait sh -c 'sbxctl ls | grep -q ended'
+	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
+	atf_check -o match:'A  hup' sbxctl changes "$sid"
+	int_end
+}
+
+atf_test_case jobs
+jobs_head()
+{
+	atf_set descr "E84, E83: job control in bash and fish, resizing, and \
+the outer shell afterwards"
+	atf_set require.user root
+	atf_set timeout 120
+}
+jobs_body()
+{
+	int_begin
+	int_who user
+	ctl="sbxctl run $AS --env PS1=ready: --"
+	at_terminal "$ctl bash --norc -i" <<-'EOT'
+		expect ready:
+		send sleep 100\n
+		sleep 400
+		send \x1a
+		expect Stopped
+		send bg\n
+		expect sleep 100 &
+		send fg\n
+		sleep 300
+		send \x03
+		expect ready:
+		send stty size\n
+		expect 30 100
+		resize 11 33
+		sleep 200
+		send stty size\n
+		expect 11 33
+		send echo $((6*7))\n
+		expect 42
+		send exit 6\n
+		end
+		never no job control
+		never cannot set terminal
+	EOT
+	atf_check_equal 6 "$status"
+	at_terminal "$ctl fish --no-config" <<-'EOT'
+		expect >
+		sleep 300
+		send sleep 100\r
+		sleep 500
+		send \x1a
+		expect stopped
+		send fg\r
+		sleep 400
+		send \x03
+		sleep 300
+		send echo (math 6 x 7)\r
+		expect 42
+		send exit\r
+		end
+		never No TTY
+	EOT
+	# One SIGWINCH a size.
+	steps=''
+	for i in $(seq 1 50); do
+		steps="$steps
+resize $((10 + i)) $((50 + i))
+expect <$i $((10 + i)) $((50 + i))>"
+	done
+	at_terminal "$ctl $tools/inside winch" <<-EOT
+		expect <0 30 100>
+		$steps
+		send \x03
+		end
+	EOT
+	atf_check_equal 130 "$status"
+	# An outer shell with job control is in its right mind afterwards.
+	at_terminal "bash --norc -ic 'sbxctl run $AS -- bash --norc -ic true;
+	    sleep 100; echo back'" <<-'EOT'
+		sleep 1000
+		send \x03
+		end
+		never cannot set terminal
+	EOT
+	for sid in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	int_end
+}
+
+atf_test_case injected
+injected_head()
+{
+	atf_set descr "E82: TIOCSTI, TIOCLINUX, OSC 52 and title reports do not \
+reach the owner's shell"
+	atf_set require.user root
+}
+injected_body()
+{
+	int_begin
+	int_who root
+	ctl="sbxctl run $AS"
+	at_terminal "$ctl -- $tools/inside forbidden; read -t 1 x; echo got:\$x" \
+	    <<-'EOT'
+		expect got:
+		end
+		never got:x
+	EOT
+	for n in 1 2 3 4 5; do
+		atf_check -o ignore grep '^ioctl EPERM' shown
+	done
+	osc='printf "\033]52;c;ZXZpbA==\007\033]2;title\007\033[21t plain\n"'
+	at_terminal "$ctl -- sh -c '$osc'" <<-'EOT'
+		expect plain
+		end
+		never ]52;
+		never \e[21t
+	EOT
+	at_terminal "$ctl --raw -- sh -c '$osc'" <<-'EOT'
+		expect \e]52;c;ZXZpbA==
+		expect plain
+		end
+	EOT
+	# Modes that a full-screen program left on are put back.
+	at_terminal "$ctl -- sh -c 'printf \"\033[?1049h\033[?25l\033[?2004h\"
+	    kill -9 \$\$'" <<-'EOT'
+		expect \e[?1049h
+		end
+	EOT
+	for m in '?1049l' '?25h' '?2004l'; do
+		atf_check -o ignore grep -aF "[$m" shown
+	done
+	int_end
+}
+
+atf_test_case programs
+programs_head()
+{
+	atf_set descr "vim and less start, work, and leave; a large paste arrives"
+	atf_set require.user root
+	atf_set timeout 120
+}
+programs_body()
+{
+	int_begin
+	int_who user
+	at_terminal "sbxctl run $AS -- less a.txt" <<-'EOT'
+		expect three
+		send q
+		end
+	EOT
+	atf_check_equal 0 "$status"
+	if command -v vim >/dev/null; then
+		at_terminal "sbxctl run $AS -- vim -u NONE a.txt" <<-'EOT'
+			expect three
+			send Gotyped\x1b
+			send :wq\r
+			expect M  a.txt
+			expect ?
+			send a\n
+			expect landed
+			end
+		EOT
+		atf_check -o match:'^typed$' cat "$P/a.txt"
+	fi
+	{
+		echo 'expect <ready>'
+		printf 'send '
+		head -c 1000000 /dev/zero | tr '\0' 'p'
+		echo
+		echo 'expect <1000000 '
+		echo end
+	} >paste
+	at_terminal "sbxctl run $AS -- $tools/inside eat raw 1000000" <paste
+	int_end
+}
+
+atf_init_test_cases()
+{
+	for c in choice statuses jobs injected programs; do
+		atf_add_test_case "$c"
+	done
+}
