@@ -9,6 +9,10 @@
 #include "../common/log.h"
 #include "peer.h"
 
+#define PEER_CHOKE	(2 * LIMIT_OUTQ)
+
+static const struct timeval	peer_patience = { 60, 0 };
+
 static void	peer_on_read(evutil_socket_t, short, void *);
 static void	peer_on_write(evutil_socket_t, short, void *);
 
@@ -53,6 +57,15 @@ peer_destroy(struct peer *p)
 	free(p);
 }
 
+static void
+peer_read_on(struct peer *p)
+{
+	event_add(p->rev, NULL);
+	/* Whole messages may lie in the buffer already. */
+	if (p->ib.inlen > 0)
+		event_active(p->rev, EV_READ, 0);
+}
+
 /* A handler may free its own peer: then the loop that called it does. */
 void
 peer_free(struct peer *p)
@@ -94,6 +107,33 @@ peer_dispatch(struct peer *p, struct msg *msg)
 	return (NULL);
 }
 
+/*
+ * A client that asks and does not read its answers is asked for nothing more
+ * until it has read some, and is gone where it does not. Our own programs
+ * pause what makes their answers instead: two of them that stopped reading
+ * each other would wait for ever.
+ */
+static void
+peer_choke(struct peer *p)
+{
+	if (p->choked || p->ib.other != ROLE_CLIENT ||
+	    p->ib.queued <= PEER_CHOKE)
+		return;
+	p->choked = true;
+	event_del(p->rev);
+	event_add(p->wev, &peer_patience);
+}
+
+static void
+peer_unchoke(struct peer *p)
+{
+	if (!p->choked || p->ib.queued >= LIMIT_OUTQ / 2)
+		return;
+	p->choked = false;
+	if (!p->paused)
+		peer_read_on(p);
+}
+
 /* Handles what was read; true while the peer lives and may be read from. */
 static bool
 peer_drain_input(struct peer *p)
@@ -104,12 +144,14 @@ peer_drain_input(struct peer *p)
 	int		 r = 0;
 
 	p->busy = true;
-	while (!p->dead && !p->paused && (r = imsg_next(&p->ib, &msg, &why)) ==
-	    1) {
+	while (!p->dead && !p->paused && !p->choked &&
+	    (r = imsg_next(&p->ib, &msg, &why)) == 1) {
 		uint32_t type = msg.type;
 
 		why = peer_dispatch(p, &msg);
 		msg_free(&msg);
+		if (!p->dead)
+			peer_choke(p);
 		if (why != NULL) {
 			snprintf(line, sizeof(line), "%s: %s", proto_name(type),
 			    why);
@@ -127,7 +169,7 @@ peer_drain_input(struct peer *p)
 		p->ops->gone(p, why);
 		return (false);
 	}
-	return (!p->paused);
+	return (!p->paused && !p->choked);
 }
 
 static void
@@ -165,9 +207,12 @@ peer_on_write(evutil_socket_t fd, short what, void *arg)
 	int		 r;
 
 	(void)fd;
-	(void)what;
 	if (p->failed) {
 		p->ops->gone(p, "out of memory");
+		return;
+	}
+	if (what & EV_TIMEOUT) {
+		p->ops->gone(p, "answers were not read");
 		return;
 	}
 	if ((r = imsg_flush(&p->ib)) == -1) {
@@ -176,7 +221,8 @@ peer_on_write(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (r == 0)
-		event_add(p->wev, NULL);
+		event_add(p->wev, p->choked ? &peer_patience : NULL);
+	peer_unchoke(p);
 	if (p->ops->drained != NULL && p->ib.queued < LIMIT_OUTQ / 2)
 		p->ops->drained(p);
 }
@@ -274,10 +320,8 @@ peer_resume(struct peer *p)
 	if (!p->paused)
 		return;
 	p->paused = false;
-	event_add(p->rev, NULL);
-	/* Whole messages may lie in the buffer already. */
-	if (p->ib.inlen > 0)
-		event_active(p->rev, EV_READ, 0);
+	if (!p->choked)
+		peer_read_on(p);
 }
 
 size_t

@@ -40,6 +40,7 @@ struct peer {
 	void		*ctx;		/* the owner's */
 	enum permit	*permits;	/* by place in the table */
 	bool		 paused, dead, busy, failed;
+	bool		 choked;	/* a client that does not read */
 };
 
 /* Takes fd over. NULL: errno. */

@@ -351,6 +351,84 @@ ATF_TC_BODY(back_pressure, tc)
 	end();
 }
 
+/*
+ * A client that asks and does not read: what waits for it stays bounded,
+ * nothing that it asked is lost once it reads, and others are served.
+ */
+static int	asked, answered;
+
+static void
+on_list(struct peer *p, struct msg *msg)
+{
+	static char	text[4000];
+	struct m_TEXT	m = { .level = "ok", .what = "x", .text = text };
+
+	memset(text, 'a', sizeof(text) - 1);
+	answered++;
+	peer_send(p, MSG_TEXT, msg->id, -1, &m);
+}
+
+static const struct handler	client_table[] = {
+	{ MSG_LIST,	PERMIT_ALWAYS,	on_list },
+};
+static const struct peer_ops	client_ops = {
+	.table = client_table, .n = 1, .gone = on_gone
+};
+
+ATF_TC_WITHOUT_HEAD(client_that_does_not_read);
+ATF_TC_BODY(client_that_does_not_read, tc)
+{
+	struct msg	 msg;
+	const char	*why;
+	int		 sv[2], got = 0, r;
+
+	begin();
+	end();
+	ATF_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) ==
+	    0);
+	ATF_REQUIRE(imsg_init(&far, sv[0], ROLE_CLIENT, ROLE_SBXD) == 0);
+	near = peer_new(base, sv[1], ROLE_SBXD, ROLE_CLIENT, &client_ops,
+	    NULL);
+	ATF_REQUIRE(near != NULL);
+	asked = answered = 0;
+	while (asked < 20000) {
+		ATF_REQUIRE_EQ(imsg_compose(&far, MSG_LIST, (uint32_t)asked++,
+		    -1, NULL), 0);
+		ATF_REQUIRE(imsg_flush(&far) != -1);
+		if (asked % 100 == 0)
+			settle();
+	}
+	settle();
+	ATF_REQUIRE(answered < asked);
+	ATF_REQUIRE(peer_queued(near) > LIMIT_OUTQ);
+	ATF_REQUIRE(peer_queued(near) < 3 * LIMIT_OUTQ);
+	must_hear("", "");
+	while (got < asked) {
+		ATF_REQUIRE(imsg_flush(&far) != -1);
+		while ((r = imsg_next(&far, &msg, &why)) == 1) {
+			ATF_REQUIRE_EQ(msg.id, (uint32_t)got++);
+			msg_free(&msg);
+		}
+		ATF_REQUIRE_EQ(r, 0);
+		if (got < asked && imsg_read(&far) == -1)
+			ATF_REQUIRE_EQ(errno, EAGAIN);
+		event_base_loop(base, EVLOOP_NONBLOCK);
+		ATF_REQUIRE(peer_queued(near) < 3 * LIMIT_OUTQ);
+	}
+	ATF_REQUIRE_EQ(answered, asked);
+	/* Gone while it is choked. */
+	while (peer_queued(near) <= 2 * LIMIT_OUTQ) {
+		ATF_REQUIRE_EQ(imsg_compose(&far, MSG_LIST, 0, -1, NULL), 0);
+		ATF_REQUIRE(imsg_flush(&far) != -1);
+		settle();
+	}
+	imsg_clear(&far);
+	settle();
+	ATF_REQUIRE(near == NULL);
+	must_hear("", "eof");
+	far.fd = -1;
+}
+
 /* Sending to one that has gone is no matter; gone is told once. */
 ATF_TC_WITHOUT_HEAD(send_after_the_end);
 ATF_TC_BODY(send_after_the_end, tc)
@@ -454,6 +532,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, pause_with_a_full_buffer);
 	ATF_TP_ADD_TC(tp, free_in_a_handler);
 	ATF_TP_ADD_TC(tp, back_pressure);
+	ATF_TP_ADD_TC(tp, client_that_does_not_read);
 	ATF_TP_ADD_TC(tp, send_after_the_end);
 	ATF_TP_ADD_TC(tp, errors);
 	ATF_TP_ADD_TC(tp, release);
