@@ -462,5 +462,5 @@ entry_differs(struct walk *w, const struct item *it)
 	reading_close(&rd);
 	if (rv == -1 && (errno == ENOMEM || errno == EIO))
 		return (walk_fail(w, it->path, "read"));
-	return (rv == -1 ? 1 : rv);	/* unreadable, or being written */
+	return (rv != 1);	/* unreadable, or being written: it does */
 }

@@ -136,13 +136,17 @@ settle_kept(struct walk *w, struct found **v, size_t n)
 
 	for (i = 0; i < w->nkept; i++) {
 		path = w->kept[i];
-		for (slash = path; (slash = strchr(slash, '/')) != NULL;
-		    slash++) {
-			up = found_at(v, n, path, (size_t)(slash - path));
+		len = strlen(path);
+		/* The path itself: a folder that stays as a whole. */
+		for (slash = strchr(path, '/');; slash = strchr(slash + 1,
+		    '/')) {
+			up = found_at(v, n, path, slash == NULL ? len :
+			    (size_t)(slash - path));
 			if (up != NULL && up->replaces)
 				up->blocked = true;
+			if (slash == NULL)
+				break;
 		}
-		len = strlen(path);
 		for (j = found_below(v, n, path); j < n &&
 		    strncmp(v[j]->c.path, path, len) == 0 &&
 		    v[j]->c.path[len] == '/'; j++)

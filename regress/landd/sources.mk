@@ -7,6 +7,10 @@ regress/landd/landing_crash_test_SRCS = regress/landd/landing_crash.c \
 	$(landing_test_SRCS)
 regress/landd/landing_crash_long_test_SRCS = \
 	$(regress/landd/landing_crash_test_SRCS)
+regress/landd/landing_random_test_SRCS = regress/landd/review_gen.c \
+	regress/landd/review_lib.c regress/landd/review_tree.c \
+	$(landing_SRCS) $(review_SRCS)
+regress/landd/landing_random_test_LIBS = libgit2 zlib
 
 # The review's link the review.
 review_test_SRCS = regress/landd/review_lib.c regress/landd/review_tree.c \
@@ -18,3 +22,5 @@ regress/landd/review_random_test_SRCS = regress/landd/review_gen.c \
 regress/landd/review_random_test_LIBS = libgit2 zlib
 regress/landd/review_drift_test_SRCS = $(review_test_SRCS)
 regress/landd/review_drift_test_LIBS = libgit2 zlib
+regress/landd/review_never_test_SRCS = $(review_test_SRCS)
+regress/landd/review_never_test_LIBS = libgit2 zlib
