@@ -125,6 +125,14 @@ relay_on_data(struct relay *r, const struct m_DATA *data)
 	sink_added(s, n);
 }
 
+/* What has come is written before we say that no more will. */
+static void
+relay_drain(struct relay *r)
+{
+	sink_close(&r->out);
+	sink_close(&r->err);
+}
+
 static void
 relay_on_message(struct relay *r, const struct msg *msg)
 {
@@ -137,12 +145,32 @@ relay_on_message(struct relay *r, const struct msg *msg)
 		r->ended = true;
 		break;
 	case MSG_ERROR:
+		relay_drain(r);
 		conn_refused(msg);
 	case MSG_RUNNING:
 		break;
 	default:
+		relay_drain(r);
 		fail("%s: broken answer: %s from a running session",
 		    r->c->path, proto_name(msg->type));
+	}
+}
+
+/* All that is there whole. */
+static void
+relay_messages(struct relay *r)
+{
+	const char	*why = NULL;
+	struct msg	 msg;
+	int		 got;
+
+	while (!r->ended && (got = imsg_next(&r->c->ib, &msg, &why)) != 0) {
+		if (got == -1) {
+			relay_drain(r);
+			fail("%s: broken answer: %s", r->c->path, why);
+		}
+		relay_on_message(r, &msg);
+		msg_free(&msg);
 	}
 }
 
@@ -150,23 +178,17 @@ relay_on_message(struct relay *r, const struct msg *msg)
 static void
 relay_socket(struct relay *r)
 {
-	const char	*why = NULL;
-	struct msg	 msg;
-	ssize_t		 n;
-	int		 got;
+	ssize_t	n;
 
 	n = imsg_read(&r->c->ib);
 	if (n == -1 && errno == EAGAIN)
 		return;
-	while (!r->ended && (got = imsg_next(&r->c->ib, &msg, &why)) != 0) {
-		if (got == -1)
-			fail("%s: broken answer: %s", r->c->path, why);
-		relay_on_message(r, &msg);
-		msg_free(&msg);
-	}
-	if (!r->ended && n <= 0)
+	relay_messages(r);
+	if (!r->ended && n <= 0) {
+		relay_drain(r);
 		fail("%s: the suite has ended, and the session with it: its "
 		    "changes are kept, \"sbxctl ls\" lists it", r->c->path);
+	}
 }
 
 static void
@@ -244,6 +266,8 @@ relay_loop(struct relay *r)
 {
 	struct pollfd	p[AT_COUNT];
 
+	/* Some of it came together with RUNNING. */
+	relay_messages(r);
 	while (!r->ended) {
 		if (relay_poll(r, p) == 0 && r->hangup != 0) {
 			r->end->status = 128 + (uint64_t)r->hangup;
@@ -323,8 +347,7 @@ relay_run(struct conn *c, bool tty, bool raw, struct relay_end *end)
 	if (tty)
 		relay_terminal(&r, raw);
 	relay_loop(&r);
-	sink_close(&r.out);
-	sink_close(&r.err);
+	relay_drain(&r);
 	end->hangup = r.hangup != 0;
 	end->midline = tty && r.filter.midline;
 	if (end->hangup)

@@ -1,11 +1,13 @@
 /*
  * sbxctl: runs commands in sessions, shows what they changed, lands it.
  */
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sbxctl.h"
 
@@ -140,12 +142,27 @@ outside_only(const struct command *cmd)
 	    cmd->word, sid);
 }
 
+/* What our caller has closed must not become a socket of ours: it reads as
+ * empty, and cannot be written to. */
+static void
+stdio_fill(void)
+{
+	int	fd;
+
+	do
+		if ((fd = open("/dev/null", O_RDONLY)) == -1)
+			exit(EXIT_OTHER);
+	while (fd <= STDERR_FILENO);
+	close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct command	*cmd;
 	struct options		 opts;
 
+	stdio_fill();
 	setlocale(LC_CTYPE, "");
 	/* A pipe that nobody reads is told by write, with a line. */
 	signal(SIGPIPE, SIG_IGN);

@@ -1,0 +1,348 @@
+# What is printed of sessions and their changes, in both forms, by a scripted
+# suite (fake.c, fake_suite.c).
+
+# fake_start [WORDS]
+fake_start() {
+	FAKE=${1-} FAKE_PROJECT=$SBX_SCRATCH/project \
+	    "$SBX_BUILDDIR/regress/sbxctl/fake" suite &
+	fake=$!
+	n=0
+	until [ -S "$SBX_STATE/sbxd.sock" ]; do
+		n=$((n + 1))
+		[ $n -lt 100 ] || atf_fail "no scripted suite"
+		sleep 0.05
+	done
+	mkdir -p "$SBX_SCRATCH/project/sub"
+}
+fake_stop() {
+	kill "$fake"
+	wait "$fake" 2>/dev/null
+	rm -f "$SBX_STATE/sbxd.sock"
+}
+
+# json FILE PATH VALUE
+json() {
+	got=$("$SBX_BUILDDIR/regress/sbxctl/jsonget" "$2" <"$1") ||
+	    atf_fail "$1: no $2"
+	[ "$got" = "$3" ] || atf_fail "$1: $2 is $got, not $3"
+}
+# ascii FILE: nothing in it can drive a terminal.
+ascii() {
+	if LC_ALL=C grep -q '[^ -~]' "$1"; then
+		atf_fail "$1: bytes that are not plain ASCII"
+	fi
+}
+
+atf_test_case ls
+ls_body() {
+	fake_start
+	atf_check -e empty -o save:text sbxctl ls
+	grep -q "^aaaabbbbcccc  one  .*ended 3 .*root .*$SBX_SCRATCH/project  make 'all the things'\$" text ||
+	    atf_fail "$(cat text)"
+	grep -q '^zzzz22223333  -  .*running .*/data/<FF><U+001B>\[31m ' text ||
+	    atf_fail "$(cat text)"
+	ascii text
+	atf_check -e empty -o save:json sbxctl ls --json
+	ascii json
+	json json sessions# 3
+	json json sessions.0.session aaaabbbbcccc
+	json json sessions.0.name one
+	json json sessions.0.project "$SBX_SCRATCH/project"
+	json json sessions.0.status 3
+	json json sessions.0.argv '["make","all the things"]'
+	json json sessions.2.state running
+	json json sessions.2.project '/data/<FF><U+001B>[31m'
+	json json sessions.2.project_b64 L2RhdGEv/xtbMzFt
+	json json sessions.2.argv '["x","<FF><U+001B>[31m"]'
+	json json sessions.2.argv_b64 '["eA==","/xtbMzFt"]'
+	fake_stop
+}
+
+atf_test_case show
+show_body() {
+	fake_start
+	atf_check -e empty -o save:text sbxctl show zzzz
+	grep -q '^network   none$' text || atf_fail "$(cat text)"
+	grep -q '^state     running$' text || atf_fail "$(cat text)"
+	ascii text
+	atf_check -e empty -o save:json sbxctl show zzzz --json
+	json json session zzzz22223333
+	json json uid 0
+	json json created 1700000000
+	json json hide '[]'
+	fake_stop
+}
+
+# Ids are shortened, names are whole, the current folder is enough.
+atf_test_case ids
+ids_body() {
+	fake_start
+	for w in aaaabbbbcccc aaaab one z; do
+		atf_check -o match:'^session ' sbxctl show "$w"
+	done
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: aaaa: stands for 2 sessions: name one: aaaabbbbcccc, aaaaddddeeee$' \
+	    sbxctl show aaaa
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: xyz: no session.s id begins so' \
+	    sbxctl show xyz
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: on: no session' \
+	    sbxctl show on
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: : no session' \
+	    sbxctl show ''
+	cd "$SBX_SCRATCH/project/sub" || exit 1
+	atf_check -o match:'^session   aaaabbbbcccc$' sbxctl show
+	cd "$SBX_SCRATCH" || exit 1
+	atf_check -s exit:1 -o empty -e match:"^sbxctl: $SBX_SCRATCH: no session has this folder" \
+	    sbxctl show
+	# Nobody's folder, though its name begins like the project's.
+	mkdir "$SBX_SCRATCH/project2"
+	cd "$SBX_SCRATCH/project2" || exit 1
+	atf_check -s exit:1 -o empty -e match:'no session has this folder' \
+	    sbxctl show
+	fake_stop
+}
+
+digest=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+
+atf_test_case changes
+changes_body() {
+	fake_start
+	atf_check -e empty -o save:text sbxctl changes one
+	for l in '  M  a.txt  +2 -1$' '  A  bin/<U+000A><U+001B>\[2J  +1 -0  executable$' \
+	    '  D  bytes<FF>  +0 -1$' '  R  new name  from old <FF>$' \
+	    '  M  picture  binary, 100 to 200 bytes$' \
+	    '  m  x.sh  mode 100644 to 100755$' \
+	    'skipped, never lands (1):$' \
+	    '     .git/hooks/pre-commit  git.s own files never land$' \
+	    '     build  12 files, 3456 bytes$' \
+	    '6 files changed, 3 insertions(+), 2 deletions(-)$' \
+	    "digest    $digest\$" 'INCOMPLETE: '; do
+		grep -q "^$l" text || atf_fail "no \"$l\" in $(cat text)"
+	done
+	ascii text
+	atf_check -e empty -o save:json sbxctl changes --json one
+	ascii json
+	json json session aaaabbbbcccc
+	json json target "$SBX_SCRATCH/project"
+	json json digest $digest
+	json json insertions 3
+	json json incomplete true
+	json json files# 6
+	json json files.0.path a.txt
+	json json files.0.kind modified
+	json json files.0.old_mode 100644
+	json json files.0.new_size 60
+	json json files.0.insertions 2
+	json json files.0.deletions 1
+	json json files.1.path "$(printf 'bin/\n\033[2J')"
+	json json files.1.old_mode null
+	json json files.2.path 'bytes<FF>'
+	json json files.2.path_b64 Ynl0ZXP/
+	json json files.2.new_mode null
+	json json files.3.from 'old <FF>'
+	json json files.3.from_b64 b2xkIP8=
+	json json files.4.binary true
+	json json skipped.0.path .git/hooks/pre-commit
+	json json skipped.0.class hooks
+	json json ignored '[{"path":"build","files":12,"bytes":3456}]'
+	fake_stop
+	fake_start clean
+	atf_check -e empty -o match:'^0 files changed' sbxctl changes one
+	atf_check -e empty -o save:json sbxctl changes one --json
+	json json files '[]'
+	json json skipped '[]'
+	json json ignored '[]'
+	fake_stop
+	fake_start fails
+	atf_check -s exit:1 -o empty -e inline:'sbxctl: the child was lost\n' \
+	    sbxctl changes one
+	fake_stop
+}
+
+atf_test_case diff
+diff_body() {
+	fake_start
+	atf_check -e empty -o save:text sbxctl diff one
+	grep -q '^6 files changed, 3 ins' text || atf_fail "$(cat text)"
+	grep -q '^INCOMPLETE: ' text || atf_fail "$(cat text)"
+	# Tabs and letters stay, everything that is not seen is told.
+	printf '+\ttw\303\266\n' >want
+	grep -q -x -f want text || atf_fail "$(cat text)"
+	grep -q '^+esc <U+001B>\[31m bidi <U+202E> bad <FF><U+000D>$' text ||
+	    atf_fail "$(cat text)"
+	! grep -q "$(printf '\033')" text || atf_fail "escapes in a pipe"
+	atf_check -e empty -o save:json sbxctl diff one --json
+	ascii json
+	json json files# 6
+	# The patch is not UTF-8, so its bytes are there too.
+	"$SBX_BUILDDIR/regress/sbxctl/jsonget" diff_b64 <json |
+	    base64 -d >diff
+	atf_check -o save:patch sbxctl patch one -o -
+	atf_check cmp diff patch
+	fake_stop
+}
+
+atf_test_case patch
+patch_body() {
+	fake_start
+	umask 027
+	atf_check -e empty -o match:'^p: [0-9]* bytes: 6 files' \
+	    -o match:'^INCOMPLETE' sbxctl patch one -o p
+	[ "$(stat -c %a p)" = 640 ] || atf_fail "mode $(stat -c %a p)"
+	grep -q '^diff --git a/a.txt b/a.txt$' p || atf_fail "$(cat p)"
+	atf_check -e empty -o save:q sbxctl patch -o - one
+	cmp p q || atf_fail "standard output has other bytes"
+	[ "$(tail -c 2 p | od -An -tx1 | tr -d ' ')" = 0d0a ] ||
+	    atf_fail "the patch's end"
+	atf_check -e empty -o save:json sbxctl patch one --json -o r
+	json json file r
+	cmp p r || atf_fail "other bytes"
+	# Through a link, to the file that it names; what is there is replaced.
+	mkdir d
+	echo old >d/real
+	ln -s d/real l
+	atf_check -o ignore sbxctl patch one -o l
+	[ -L l ] || atf_fail "the link was replaced"
+	cmp p d/real || atf_fail "other bytes"
+	atf_check -o ignore sbxctl patch one -o /dev/null
+	[ -c /dev/null ] || atf_fail "/dev/null was replaced"
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: -o /no/such/p: ' \
+	    sbxctl patch one -o /no/such/p
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: -o d: ' \
+	    sbxctl patch one -o d
+	fake_stop
+	# Nothing half: neither for a short patch nor for a full disk.
+	echo old >keep
+	for f in short order; do
+		fake_start $f
+		atf_check -s exit:1 -o empty -e match:'^sbxctl: broken answer: ' \
+		    sbxctl patch one -o keep
+		[ "$(cat keep)" = old ] || atf_fail "half a patch"
+		fake_stop
+	done
+	fake_start
+	sbx_fresh_fs tmpfs full 16k
+	dd if=/dev/zero of=full/fill bs=1k count=64 2>/dev/null
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: -o full/p: ' \
+	    sbxctl patch one -o full/p
+	[ "$(ls -A full)" = fill ] || atf_fail "left over: $(ls -A full)"
+	atf_check -s exit:1 -e match:'^sbxctl: standard output: ' \
+	    sh -c 'sbxctl patch one -o - >/dev/full'
+	atf_check -s exit:1 -e match:'^sbxctl: standard output: ' \
+	    sh -c 'sbxctl changes one >/dev/full'
+	fake_stop
+}
+
+atf_test_case apply
+apply_body() {
+	fake_start
+	atf_check -e empty -o inline:'session aaaabbbbcccc: 6 files landed\n' \
+	    sbxctl apply one --yes
+	atf_check -e empty -o match:landed sbxctl apply one --digest $digest
+	atf_check -e empty -o save:json sbxctl apply one --yes --json
+	json json landed 6
+	# One that is not what is there now.
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: the session has changed' \
+	    sbxctl apply one --digest "${digest%f}e"
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: apply: there is no term' \
+	    sbxctl apply one
+	fake_stop
+	fake_start drift
+	atf_check -s exit:1 -o match:'^  M  a.txt .* DRIFTED: the real file has' \
+	    -e inline:'sbxctl: 1 file has moved: nothing was applied\n' \
+	    sbxctl apply one --yes
+	atf_check -s exit:1 -o save:json -e not-empty \
+	    sbxctl apply one --yes --json
+	json json error land.drifted
+	json json files.0.drift 'the real file has changed since the start'
+	fake_stop
+}
+
+# paths WANT WORD...: what DISCARD is asked for, one line.
+paths() {
+	want=$1
+	shift
+	: >"$SBX_STATE/asked"
+	atf_check -e empty -o match:'^session aaaabbbbcccc: 2 changes disc' \
+	    sbxctl discard --yes "$@"
+	got=$(sed -n 's/^path //p' "$SBX_STATE/asked" | tr '\n' ',')
+	[ "$got" = "$want" ] || atf_fail "discard $*: $got, not $want"
+}
+
+atf_test_case discard
+discard_body() {
+	fake_start
+	cd "$SBX_SCRATCH/project/sub" || exit 1
+	paths ''
+	paths '' one
+	paths 'sub/x,' x
+	paths 'sub/x,' one x
+	paths 'x,sub/y z,' one ../x 'y z'
+	paths 'a/b,' one "$SBX_SCRATCH/project/a//b/."
+	paths ',' one ..
+	paths 'sub/one,' -- one
+	paths 'sub/one,' ./one
+	paths 'sub/one,' one -- one
+	paths 'sub/-x,' one -- -x
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: discard: ../../x: not in' \
+	    sbxctl discard --yes one ../../x
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: discard: an empty' \
+	    sbxctl discard --yes one ''
+	# What may be either is asked for in clear.
+	touch one
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: discard: one: session aaaabbbbcccc, or the file' \
+	    sbxctl discard --yes one
+	paths '' aaaabbbbcccc
+	atf_check -e empty -o save:json sbxctl discard --yes --json aaaabbbbcccc
+	json json discarded 2
+	fake_stop
+}
+
+atf_test_case rm
+rm_body() {
+	fake_start
+	atf_check -e empty -o inline:'session aaaabbbbcccc: removed\n' \
+	    sbxctl rm one
+	grep -q '^discard 0$' "$SBX_STATE/asked" || atf_fail "discarding"
+	atf_check -e empty -o save:json sbxctl rm one --discard --json
+	grep -q '^discard 1$' "$SBX_STATE/asked" || atf_fail "not discarding"
+	json json removed true
+	fake_stop
+	fake_start changes
+	atf_check -s exit:1 -o empty -e inline:'sbxctl: changes wait\n' \
+	    sbxctl rm one
+	fake_stop
+}
+
+atf_test_case doctor
+doctor_body() {
+	fake_start
+	atf_check -s exit:1 -e empty -o save:text sbxctl doctor
+	for l in 'ok    kernel ' 'ok    program ' 'ok    suite .*runs: ' \
+	    'warn  landlock        old <U+001B>\[m$' \
+	    'fail  userns          none to be had$' \
+	    'sessions cannot run here'; do
+		grep -q "^$l" text || atf_fail "no \"$l\": $(cat text)"
+	done
+	atf_check -s exit:1 -e empty -o save:json sbxctl doctor --json
+	json json ok false
+	json json checks.0.what kernel
+	fake_stop
+	fake_start clean
+	atf_check -e empty -o match:'^sessions can run here' sbxctl doctor
+	atf_check -e empty -o save:json sbxctl doctor --json
+	json json ok true
+	fake_stop
+}
+
+atf_init_test_cases() {
+	atf_add_test_case ls
+	atf_add_test_case show
+	atf_add_test_case ids
+	atf_add_test_case changes
+	atf_add_test_case diff
+	atf_add_test_case patch
+	atf_add_test_case apply
+	atf_add_test_case discard
+	atf_add_test_case rm
+	atf_add_test_case doctor
+}

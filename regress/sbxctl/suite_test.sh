@@ -1,0 +1,153 @@
+# What answers on the socket is not what it should be: one line each, the
+# right exit status, in bounded time, and nothing else is started.
+
+fake_start() {
+	"$SBX_BUILDDIR/regress/sbxctl/fake" "$1" &
+	fake=$!
+	n=0
+	until [ -S "$SBX_STATE/sbxd.sock" ]; do
+		n=$((n + 1))
+		[ $n -lt 100 ] || atf_fail "no scripted suite"
+		sleep 0.05
+	done
+}
+fake_stop() {
+	kill "$fake"
+	wait "$fake" 2>/dev/null
+	rm -f "$SBX_STATE/sbxd.sock"
+}
+
+# broken HOW LINE-PATTERN
+broken() {
+	fake_start "$1"
+	for c in "ls" "run true"; do
+		want=1
+		[ "$c" = ls ] || want=125
+		# shellcheck disable=SC2086
+		atf_check -s exit:$want -o empty -e save:err timeout 20 sbxctl $c
+		[ "$(wc -l <err)" -eq 1 ] || atf_fail "not a line: $(cat err)"
+		grep -q -e "^sbxctl: $2" err ||
+		    atf_fail "$1, $c: $(cat err), not: $2"
+	done
+	fake_stop
+}
+
+atf_test_case garbage
+garbage_body() {
+	broken garbage "$SBX_STATE/sbxd.sock: .* instead of HELLO"
+}
+
+atf_test_case version
+version_body() {
+	broken version "$SBX_STATE/sbxd.sock: the suite (.*) speaks protocol 2, this sbxctl .* 1: use"
+}
+
+atf_test_case oversize
+oversize_body() {
+	broken long "$SBX_STATE/sbxd.sock: a length out of bounds instead of HELLO"
+}
+
+atf_test_case denied
+denied_body() {
+	broken denied 'sbxd.conf gives this uid no role$'
+}
+
+atf_test_case wrong
+wrong_body() {
+	broken wrong "$SBX_STATE/sbxd.sock: broken answer: a message that this peer may not send"
+}
+
+# It goes away before it has said anything whole: that one has ended. Another
+# would be started, which this user may not.
+atf_test_case half
+half_body() {
+	sbx_user user
+	for h in half close; do
+		fake_start $h
+		chmod 666 "$SBX_STATE/sbxd.sock"
+		# shellcheck disable=SC2154
+		atf_check -s exit:1 -o empty \
+		    -e inline:'sbxctl: no suite is running and only root can start one: start sbxd as root\n' \
+		    sbx-as "$user" env SBX_STATE="$SBX_STATE" timeout 20 \
+		    sbxctl ls
+		fake_stop
+	done
+}
+
+atf_test_case silent
+silent_head() {
+	atf_set timeout 60
+}
+silent_body() {
+	broken silent "$SBX_STATE/sbxd.sock: the suite does not answer (10 seconds)"
+}
+
+# SBX_STATE names the socket, and nothing else is tried.
+atf_test_case places
+places_body() {
+	SBX_STATE=relative atf_check -s exit:1 \
+	    -e match:'^sbxctl: SBX_STATE=relative: not an absolute path' \
+	    sbxctl ls
+	SBX_STATE=/$(printf '%05000d' 1) atf_check -s exit:1 \
+	    -e match:'^sbxctl: SBX_STATE=/000.*: longer than' sbxctl ls
+	# A path that a socket address cannot hold.
+	long=$SBX_SCRATCH/$(printf '%0150d' 1)/$(printf '%0150d' 2)
+	mkdir -p "$long"
+	SBX_STATE=$long
+	export SBX_STATE
+	fake_start suite
+	atf_check -o match:'^aaaabbbbcccc ' sbxctl ls
+	fake_stop
+	# A plain file, and a socket that nobody listens on.
+	SBX_STATE=$SBX_SCRATCH/other
+	mkdir "$SBX_STATE"
+	fake_start suite
+	kill "$fake"
+	wait "$fake" 2>/dev/null
+	sbx_user user
+	chmod 755 "$SBX_STATE"
+	chmod 666 "$SBX_STATE/sbxd.sock"
+	# shellcheck disable=SC2154
+	atf_check -s exit:1 -e match:'^sbxctl: no suite is running and only root' \
+	    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl ls
+}
+
+# The socket's mode says who may use it.
+atf_test_case no_access
+no_access_body() {
+	fake_start suite
+	chmod 600 "$SBX_STATE/sbxd.sock"
+	sbx_user user
+	# shellcheck disable=SC2154
+	atf_check -s exit:1 -o empty \
+	    -e match:"^sbxctl: $SBX_STATE/sbxd.sock: you may not use this suite" \
+	    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl ls
+	chmod 666 "$SBX_STATE/sbxd.sock"
+	atf_check -o match:'^aaaabbbbcccc ' \
+	    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl ls
+	fake_stop
+}
+
+# version asks nobody it would have to start.
+atf_test_case version_word
+version_word_body() {
+	atf_check -o match:'^sbxctl [0-9]' -o match:'^no suite is running' \
+	    sbxctl version
+	[ ! -e "$SBX_STATE" ] || atf_fail "something was started"
+	fake_start suite
+	atf_check -o match:"^sbxd .*at $SBX_STATE/sbxd.sock" sbxctl version
+	fake_stop
+}
+
+atf_init_test_cases() {
+	atf_add_test_case garbage
+	atf_add_test_case version
+	atf_add_test_case oversize
+	atf_add_test_case denied
+	atf_add_test_case wrong
+	atf_add_test_case half
+	atf_add_test_case silent
+	atf_add_test_case places
+	atf_add_test_case no_access
+	atf_add_test_case version_word
+}
