@@ -51,7 +51,8 @@ $(foreach t,$(REGRESS_HELPERS),$(eval $(call test_rule,$(t))))
 $(TEST_SH:%=$(BUILD)/%): $(BUILD)/%: %.sh regress/lib/test.sh
 	@mkdir -p $(@D)
 	$(Q){ printf '#!%s\n' "$$(command -v atf-sh)"; \
-	    printf 'SBX_TEST_ISOLATE=%s\n' '$(abspath $(ISOLATE))'; \
+	    printf 'SBX_TEST_ISOLATE=%s SBX_SRC=%s\n' \
+		'$(abspath $(ISOLATE))' '$(CURDIR)'; \
 	    grep -q '^# needs: network' $< && \
 		echo 'export SBX_TEST_NETWORK=yes'; \
 	    cat regress/lib/test.sh $<; } >$@.new && chmod 755 $@.new && \
