@@ -202,7 +202,7 @@ fails(const char *const *argv, const char *code, const char *text, int status)
 	    "\"%s\"", s.sbxd.message, text);
 	if (status != 0) {
 		session_await(&s, &s.sbxd.exited, "EXITED");
-		ATF_CHECK_EQ(status, s.sbxd.status);
+		ATF_CHECK_EQ(status, (int)s.sbxd.status);
 	}
 	/* sbxd tells the client; the worker has said nothing to it. */
 	session_pump(&s, 50);

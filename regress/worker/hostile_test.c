@@ -139,8 +139,12 @@ init_up(struct test_helper *h)
 static void
 init_up_greeted(struct test_helper *h)
 {
+	struct msg	msg;
+
 	init_up(h);
 	proc_hello(&h->ib, ROLE_INIT, ROLE_WORKER);
+	test_expect(h, MSG_SETUP, &msg);
+	msg_free(&msg);
 }
 
 static void
@@ -270,8 +274,6 @@ init_up_wired(struct test_helper *h, bool tty)
 	msg_free(&msg);
 	m.kind = "tree";
 	test_send(&aside, MSG_SFD, 0, null(), &m);
-	test_expect(h, MSG_SETUP, &msg);
-	msg_free(&msg);
 	test_expect(h, MSG_SFD, &msg);
 	msg_free(&msg);
 }
