@@ -119,6 +119,22 @@ proc_place(const int *fds, size_t n)
 	return (0);
 }
 
+/* The starter's terminal is nothing for a program that a session's command
+ * descends from. */
+static int
+proc_null(bool keep_stdout)
+{
+	int	fd;
+
+	if ((fd = open("/dev/null", O_RDWR)) == -1 ||
+	    dup2(fd, STDIN_FILENO) == -1 ||
+	    (!keep_stdout && dup2(fd, STDOUT_FILENO) == -1))
+		return (-1);
+	if (fd > STDERR_FILENO)
+		close(fd);
+	return (0);
+}
+
 int
 proc_spawn(const struct proc_start *ps)
 {
@@ -146,6 +162,7 @@ proc_spawn(const struct proc_start *ps)
 	    proc_place(ps->fds, ps->nfds) == -1 ||
 	    syscall(SYS_close_range, PROC_FD + (unsigned int)ps->nfds, ~0U,
 	    CLOSE_RANGE_CLOEXEC) == -1 ||
+	    proc_null(ps->keep_stdout) == -1 ||
 	    sigprocmask(SIG_SETMASK, &none, NULL) == -1)
 		_exit(126);
 	if (ps->setup != NULL && ps->setup(ps->arg) == -1)

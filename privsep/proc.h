@@ -23,7 +23,7 @@ bool	proc_hello_fits(const struct m_HELLO *, enum role other);
 void	proc_expect(struct imsgbuf *, uint32_t type, struct msg *);
 
 /* Starts a program: fork, fds[i] becomes 3 + i, everything else closed, clean
- * environment, execveat of the O_PATH descriptor (or by path). Returns its
+ * environment, /dev/null on 0 and 1, stderr as it is, execveat of the O_PATH descriptor (or by path). Returns its
  * pid, or -1; reports a failed exec through the socket's end of file. */
 struct proc_start {
 	int		 exe;		/* O_PATH descriptor, or -1 */
@@ -34,6 +34,7 @@ struct proc_start {
 	/* Runs in the child before exec (drop of ids); -1 ends it. */
 	int		(*setup)(void *);
 	void		*arg;
+	bool		 keep_stdout;	/* it prints for its starter: conf -v */
 };
 int	proc_spawn(const struct proc_start *);
 

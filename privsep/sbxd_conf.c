@@ -100,7 +100,8 @@ conf_run(bool print)
 	int			pair[2];
 	struct proc_start	ps = {
 		.exe = -1, .path = path, .argv0 = "conf",
-		.argv1 = print ? "-v" : NULL, .fds = &pair[1], .nfds = 1
+		.argv1 = print ? "-v" : NULL, .fds = &pair[1], .nfds = 1,
+		.keep_stdout = print
 	};
 	struct m_SUITE		suite = {
 		.state = "/", .libexec = sbxd.conf.libexec,

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include <errno.h>
@@ -66,6 +67,47 @@ ATF_TC_BODY(environment_is_empty, tc)
 	setenv("SECRET", "x", 1);
 	ATF_REQUIRE_EQ(run(&ps), 0);
 	ATF_REQUIRE_STREQ(out, "");
+}
+
+/* What the starter had on 0 and 1 is not handed on. */
+static int
+look_at_stdio(void *arg)
+{
+	struct stat	st;
+	int		fd, n = *(const int *)arg;
+
+	for (fd = 0; fd < n; fd++)
+		if (fstat(fd, &st) == -1 || !S_ISCHR(st.st_mode) ||
+		    st.st_rdev != makedev(1, 3) || fcntl(fd, F_GETFD) != 0)
+			_exit(40 + fd);
+	if (n == 1 && (fstat(1, &st) == -1 || !S_ISREG(st.st_mode)))
+		_exit(50);
+	return (-1);
+}
+
+ATF_TC_WITHOUT_HEAD(stdio);
+ATF_TC_BODY(stdio, tc)
+{
+	int			n = 2, saved[2], fd;
+	struct proc_start	ps = { .exe = -1, .path = "/bin/true",
+				    .argv0 = "true", .setup = look_at_stdio,
+				    .arg = &n };
+
+	ATF_REQUIRE((fd = open(test_path("f"), O_RDWR | O_CREAT, 0600)) != -1);
+	ATF_REQUIRE((saved[0] = fcntl(0, F_DUPFD_CLOEXEC, 10)) != -1);
+	ATF_REQUIRE((saved[1] = fcntl(1, F_DUPFD_CLOEXEC, 10)) != -1);
+	ATF_REQUIRE(dup2(fd, 0) == 0 && dup2(fd, 1) == 1);
+	ATF_CHECK_EQ(run(&ps), 126);
+	ps.keep_stdout = true;
+	n = 1;
+	ATF_CHECK_EQ(run(&ps), 126);
+	/* Also where they were closed. */
+	ps.keep_stdout = false;
+	n = 2;
+	close(0);
+	close(1);
+	ATF_CHECK_EQ(run(&ps), 126);
+	ATF_REQUIRE(dup2(saved[0], 0) == 0 && dup2(saved[1], 1) == 1);
 }
 
 ATF_TC_WITHOUT_HEAD(one_argument);
@@ -267,6 +309,7 @@ ATF_TC_BODY(by_hand, tc)
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, environment_is_empty);
+	ATF_TP_ADD_TC(tp, stdio);
 	ATF_TP_ADD_TC(tp, one_argument);
 	ATF_TP_ADD_TC(tp, by_descriptor);
 	ATF_TP_ADD_TC(tp, descriptors);
