@@ -289,23 +289,33 @@ ATF_TC_BODY(abstract, tc)
 
 /* The session looks at its first process, and sees nothing; at itself it
  * would see all of this. */
-ATF_TC_WITHOUT_HEAD(init_hidden);
-ATF_TC_BODY(init_hidden, tc)
+static void
+init_hidden_from(bool root)
 {
 	static const char	look[] =
 	    "while read k v; do test $k != PPid: || init=$v; done "
 	    "</proc/self/status; for p in $init self; do "
-	    "for f in environ auxv maps; do "
+	    "for f in environ auxv maps fdinfo/0; do "
 	    "head -c 1 /proc/$p/$f >/dev/null 2>&1 && echo $f; done; "
-	    "for f in fd fdinfo root cwd; do "
+	    "for f in root cwd; do "
 	    "ls /proc/$p/$f/ >/dev/null 2>&1 && echo $f; done; "
-	    "readlink /proc/$p/exe >/dev/null && echo exe; echo .; done; "
+	    "for f in exe fd/0 fd/1; do "
+	    "readlink /proc/$p/$f >/dev/null && echo $f; done; "
+	    "{ true <&3; } 3</proc/$p/fd/0 && echo open; echo .; done; "
 	    "kill -9 1; kill -TERM 1; sleep 0.1; echo alive";
-	struct session_opts	o = { .argv = ARGV("sh", "-c", look) };
+	struct session_opts	o = { .argv = ARGV("sh", "-c", look),
+				    .root = root };
 
 	ATF_CHECK_EQ(0, session_simple(&s, &o));
-	ATF_CHECK_STREQ(".\nenviron\nauxv\nmaps\nfd\nfdinfo\nroot\ncwd\nexe\n."
-	    "\nalive\n", s.out[1]);
+	ATF_CHECK_STREQ(".\nenviron\nauxv\nmaps\nfdinfo/0\nroot\ncwd\nexe\n"
+	    "fd/0\nfd/1\nopen\n.\nalive\n", s.out[1]);
+}
+
+ATF_TC_WITHOUT_HEAD(init_hidden);
+ATF_TC_BODY(init_hidden, tc)
+{
+	init_hidden_from(false);
+	init_hidden_from(true);
 }
 
 ATF_TP_ADD_TCS(tp)
