@@ -4,3 +4,6 @@ regress/privsep/spawn_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
 regress/privsep/peer_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
 regress/privsep/conf_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
 regress/privsep/refuse_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
+regress/privsep/broker_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
+regress/privsep/fake_helper_SRCS = regress/lib/sample.c
+REGRESS_HELPERS += regress/privsep/fake_helper

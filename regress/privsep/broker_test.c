@@ -1,0 +1,355 @@
+/*
+ * sbxd as the real program: hostile clients, which it must outlive, and
+ * helpers that have gone bad, which it must not.
+ */
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "privsep/proc.h"
+#include "regress/lib/scripted.h"
+
+static pid_t	 broker;
+static char	 socket_path[PATH_MAX];
+static char	 log_path[PATH_MAX];
+
+/* Starts this sbxd, with its state in the case's folder. */
+static void
+broker_start(const char *program)
+{
+	int	fd;
+
+	strlcpy(log_path, test_path("broker.log"), sizeof(log_path));
+	snprintf(socket_path, sizeof(socket_path), "%s/sbxd.sock",
+	    getenv("SBX_STATE"));
+	unlink(log_path);
+	unlink(socket_path);
+	fflush(NULL);
+	ATF_REQUIRE((broker = fork()) != -1);
+	if (broker == 0) {
+		if ((fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND,
+		    0600)) == -1 || dup2(fd, STDERR_FILENO) == -1)
+			_exit(99);
+		execl(program, "sbxd", "-d", (char *)NULL);
+		_exit(98);
+	}
+}
+
+static int
+broker_connect(void)
+{
+	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
+	int			s, ms;
+
+	strlcpy(sun.sun_path, socket_path, sizeof(sun.sun_path));
+	ATF_REQUIRE((s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) !=
+	    -1);
+	for (ms = 0; ms < 10000; ms += 10) {
+		if (connect(s, (struct sockaddr *)&sun, sizeof(sun)) == 0)
+			return (s);
+		ATF_REQUIRE_EQ(waitpid(broker, NULL, WNOHANG), 0);
+		usleep(10000);
+	}
+	atf_tc_fail("sbxd does not listen on %s", socket_path);
+}
+
+static void
+broker_stop(void)
+{
+	int	status;
+
+	ATF_REQUIRE_EQ(kill(broker, SIGTERM), 0);
+	ATF_REQUIRE(waitpid(broker, &status, 0) == broker);
+	ATF_REQUIRE_EQ(status, 0);
+}
+
+/*
+ * Clients
+ */
+static void
+client_up(struct test_helper *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->pid = -1;
+	ATF_REQUIRE(imsg_init(&h->ib, broker_connect(), ROLE_CLIENT,
+	    ROLE_SBXD) == 0);
+}
+
+static void
+client_greeted(struct test_helper *h)
+{
+	client_up(h);
+	proc_hello(&h->ib, ROLE_CLIENT, ROLE_SBXD);
+}
+
+/* The broker lives and answers the next one. */
+static void
+client_down(struct test_helper *unused)
+{
+	struct test_helper	h;
+	struct msg		msg;
+
+	(void)unused;
+	ATF_REQUIRE_EQ(waitpid(broker, NULL, WNOHANG), 0);
+	client_greeted(&h);
+	test_send(&h, MSG_LIST, 5, -1, NULL);
+	test_expect(&h, MSG_END, &msg);
+	ATF_REQUIRE_EQ(msg.id, 5);
+	msg_free(&msg);
+	imsg_clear(&h.ib);
+}
+
+static const uint32_t	fresh_may[] = { MSG_HELLO, 0 };
+static const uint32_t	greeted_may[] = {
+	MSG_REMOVE, MSG_NEW, MSG_LIST, MSG_SHOW, MSG_WAIT, MSG_CHANGES,
+	MSG_PATCH, MSG_APPLY, MSG_DISCARD, MSG_DOCTOR, 0
+};
+static const struct scripted	fresh = {
+	.up = client_up, .down = client_down, .may = fresh_may, .drops = true
+};
+static const struct scripted	greeted = {
+	.up = client_greeted, .down = client_down, .may = greeted_may,
+	.drops = true
+};
+
+ATF_TC_WITHOUT_HEAD(clients_before_hello);
+ATF_TC_BODY(clients_before_hello, tc)
+{
+	broker_start(test_program("sbin/sbxd"));
+	scripted_forbidden(&fresh);
+	scripted_garbage(&fresh);
+	scripted_descriptors(&fresh);
+	broker_stop();
+}
+
+ATF_TC_WITHOUT_HEAD(clients_after_hello);
+ATF_TC_BODY(clients_after_hello, tc)
+{
+	broker_start(test_program("sbin/sbxd"));
+	scripted_forbidden(&greeted);
+	scripted_garbage(&greeted);
+	scripted_descriptors(&greeted);
+	broker_stop();
+}
+
+/* Where it knows what was broken the client is told before it is dropped. */
+ATF_TC_WITHOUT_HEAD(clients_are_told);
+ATF_TC_BODY(clients_are_told, tc)
+{
+	const struct m_ERROR	*e;
+	struct test_helper	 h;
+	struct m_HELLO		 hello;
+	struct msg		 msg;
+	const char		*why;
+
+	broker_start(test_program("sbin/sbxd"));
+	client_greeted(&h);
+	scripted_raw(h.ib.fd, "GET / HTTP/1.1\r\n\r\n", 18);
+	test_expect(&h, MSG_ERROR, &msg);
+	e = msg.body;
+	ATF_REQUIRE_STREQ(e->code, "protocol.broken");
+	msg_free(&msg);
+	ATF_REQUIRE_EQ(imsg_recv(&h.ib, &msg, 5000, &why), 0);
+	imsg_clear(&h.ib);
+	/* Another protocol. */
+	client_up(&h);
+	proc_hello_fill(&hello, ROLE_CLIENT);
+	hello.protocol = 2;
+	test_send(&h, MSG_HELLO, 3, -1, &hello);
+	test_expect(&h, MSG_HELLO, &msg);
+	msg_free(&msg);
+	test_expect(&h, MSG_ERROR, &msg);
+	e = msg.body;
+	ATF_REQUIRE_STREQ(e->code, "protocol.version");
+	ATF_REQUIRE_EQ(msg.id, 3);
+	msg_free(&msg);
+	ATF_REQUIRE_EQ(imsg_recv(&h.ib, &msg, 5000, &why), 0);
+	imsg_clear(&h.ib);
+	client_down(NULL);
+	broker_stop();
+}
+
+/*
+ * Helpers. A copy of the build in which one of them is the fake.
+ */
+static char	suite[PATH_MAX];
+
+static void
+suite_copy(const char *faked)
+{
+	snprintf(suite, sizeof(suite), "%s/suite", test_scratch());
+	ATF_REQUIRE_EQ(test_sh("mkdir -p %s/sbin %s/libexec && "
+	    "cp %s %s/sbin/sbxd && rm -rf %s/libexec/sbx && "
+	    "cp -r %s %s/libexec/sbx && cp %s %s/libexec/sbx/%s", suite,
+	    suite, test_program("sbin/sbxd"), suite, suite,
+	    test_program("libexec/sbx"), suite,
+	    test_program("regress/privsep/fake_helper"), suite, faked), 0);
+}
+
+/* sbxd must end with status 1, by a line that names the helper and this. */
+static void
+must_end(const char *say, const char *helper, const char *text)
+{
+	int	status, ms;
+
+	ATF_REQUIRE_EQ(test_sh("echo %s >%s", say, test_path("say")), 0);
+	broker_start(test_path("suite/sbin/sbxd"));
+	for (ms = 0; ms < 10000; ms += 5) {
+		if (waitpid(broker, &status, WNOHANG) == broker)
+			break;
+		usleep(5000);
+	}
+	if (ms >= 10000) {
+		kill(broker, SIGKILL);
+		atf_tc_fail("%s: %s: sbxd goes on", helper, say);
+	}
+	if (status != 1 << 8 || test_sh("grep 'sbxd: fatal: .*%s' '%s' | "
+	    "grep -q '%s'", helper, log_path, text) != 0) {
+		test_sh("cat '%s'", log_path);
+		atf_tc_fail("%s: %s: status %#x", helper, say,
+		    (unsigned int)status);
+	}
+}
+
+/* What it may say by the list, but is no answer of this helper's; what it may
+ * not say at all; and what is no message. */
+static void
+gone_bad(const char *name, enum role role, const uint32_t *may)
+{
+	const uint32_t	*m;
+	uint32_t	 type, refused = 0;
+	char		 say[16];
+
+	suite_copy(name);
+	must_end("junk", name, "a message that this peer may not send\\|an "
+	    "unknown message\\|a length out of bounds");
+	must_end("half", name, "closed in the middle of a message");
+	/* Of the two on the channel the other ends as well. */
+	must_end("end", role == ROLE_SPAWN || role == ROLE_LANDD ?
+	    "\\(spawn\\|landd\\)" : name, "has ended");
+	for (type = MSG_INVALID + 1; type < MSG_COUNT; type++) {
+		for (m = may; *m != 0 && *m != type; m++)
+			;
+		if (*m != 0 || type == MSG_PART)
+			continue;
+		/* Of those that the list forbids, a few. */
+		if (!proto_may(type, role, ROLE_SBXD) && ++refused % 12 != 0)
+			continue;
+		snprintf(say, sizeof(say), "%u", type);
+		must_end(say, name, proto_may(type, role, ROLE_SBXD) ?
+		    "not for this program\\|out of turn" : "may not send");
+	}
+}
+
+ATF_TC_WITHOUT_HEAD(bad_netd);
+ATF_TC_BODY(bad_netd, tc)
+{
+	static const uint32_t	may[] = {
+		MSG_NETUP, MSG_TEXT, MSG_END, MSG_ERROR, 0
+	};
+
+	gone_bad("netd", ROLE_NETD, may);
+}
+
+ATF_TC_WITHOUT_HEAD(bad_spawn);
+ATF_TC_BODY(bad_spawn, tc)
+{
+	static const uint32_t	may[] = {
+		MSG_SFD, MSG_STARTED, MSG_SENDED, MSG_KILLED, MSG_FROZEN,
+		MSG_THAWED, MSG_TEXT, MSG_ERROR, 0
+	};
+
+	gone_bad("spawn", ROLE_SPAWN, may);
+}
+
+ATF_TC_WITHOUT_HEAD(bad_mountd);
+ATF_TC_BODY(bad_mountd, tc)
+{
+	static const uint32_t	may[] = {
+		MSG_SFD, MSG_MOUNTED, MSG_REFRESHED, MSG_RELEASED, MSG_LFD,
+		MSG_VIEWED, MSG_CLEANED, MSG_ERASED, MSG_TEXT, MSG_END,
+		MSG_ERROR, 0
+	};
+
+	gone_bad("mountd", ROLE_MOUNTD, may);
+}
+
+ATF_TC_WITHOUT_HEAD(bad_landd);
+ATF_TC_BODY(bad_landd, tc)
+{
+	static const uint32_t	may[] = {
+		MSG_SEALED, MSG_LFD, MSG_STAGED, MSG_CHANGE, MSG_SKIPPED,
+		MSG_IGNORED, MSG_LANDING, MSG_LANDED, MSG_END, MSG_ERROR, 0
+	};
+
+	gone_bad("landd", ROLE_LANDD, may);
+}
+
+/* Answers about sessions and jobs that there are none of: nobody is harmed,
+ * the broker goes on or ends by its own word, never by a signal. */
+ATF_TC_WITHOUT_HEAD(answers_out_of_nowhere);
+ATF_TC_BODY(answers_out_of_nowhere, tc)
+{
+	static const struct {
+		const char	*name;
+		uint32_t	 type[12];
+	} t[] = {
+		{ "netd", { MSG_NETUP, MSG_TEXT, MSG_END, MSG_ERROR } },
+		{ "spawn", { MSG_SFD, MSG_STARTED, MSG_SENDED, MSG_KILLED,
+		    MSG_FROZEN, MSG_THAWED, MSG_TEXT, MSG_ERROR } },
+		{ "mountd", { MSG_SFD, MSG_MOUNTED, MSG_REFRESHED,
+		    MSG_RELEASED, MSG_LFD, MSG_VIEWED, MSG_CLEANED,
+		    MSG_ERASED, MSG_TEXT, MSG_END, MSG_ERROR } },
+		{ "landd", { MSG_SEALED, MSG_LFD, MSG_STAGED, MSG_CHANGE,
+		    MSG_SKIPPED, MSG_IGNORED, MSG_LANDING, MSG_LANDED,
+		    MSG_END, MSG_ERROR } },
+	};
+	int	status, r;
+	size_t	i, j;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		suite_copy(t[i].name);
+		for (j = 0; t[i].type[j] != 0; j++) {
+			ATF_REQUIRE_EQ(test_sh("echo %u >%s", t[i].type[j],
+			    test_path("say")), 0);
+			broker_start(test_path("suite/sbin/sbxd"));
+			usleep(150000);
+			r = waitpid(broker, &status, WNOHANG);
+			if (r == 0) {
+				client_down(NULL);
+				kill(broker, SIGKILL);
+				waitpid(broker, &status, 0);
+				continue;
+			}
+			if (!WIFEXITED(status) || WEXITSTATUS(status) != 1) {
+				test_sh("cat '%s'", log_path);
+				atf_tc_fail("%s: %s: status %#x", t[i].name,
+				    proto_name(t[i].type[j]),
+				    (unsigned int)status);
+			}
+		}
+	}
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, clients_before_hello);
+	ATF_TP_ADD_TC(tp, clients_after_hello);
+	ATF_TP_ADD_TC(tp, clients_are_told);
+	ATF_TP_ADD_TC(tp, bad_netd);
+	ATF_TP_ADD_TC(tp, bad_spawn);
+	ATF_TP_ADD_TC(tp, bad_mountd);
+	ATF_TP_ADD_TC(tp, bad_landd);
+	ATF_TP_ADD_TC(tp, answers_out_of_nowhere);
+	return (atf_no_error());
+}
