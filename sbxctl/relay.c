@@ -329,7 +329,7 @@ relay_terminal(struct relay *r, bool raw)
 }
 
 void
-relay_run(struct conn *c, bool tty, bool raw, struct relay_end *end)
+relay_run(struct conn *c, const struct relay_how *how, struct relay_end *end)
 {
 	/* Static: fail() puts the terminal back by the filter in it. */
 	static struct relay	r;
@@ -338,18 +338,20 @@ relay_run(struct conn *c, bool tty, bool raw, struct relay_end *end)
 	memset(&r, 0, sizeof(r));
 	memset(end, 0, sizeof(*end));
 	r.c = c;
-	r.tty = tty;
+	r.tty = how->tty;
+	r.rows = how->rows;
+	r.cols = how->cols;
 	r.in_open = true;
 	r.end = end;
-	r.signals = relay_signals(tty, &before);
+	r.signals = relay_signals(r.tty, &before);
 	sink_open(&r.out, STDOUT_FILENO);
 	sink_open(&r.err, STDERR_FILENO);
-	if (tty)
-		relay_terminal(&r, raw);
+	if (r.tty)
+		relay_terminal(&r, how->raw);
 	relay_loop(&r);
 	relay_drain(&r);
 	end->hangup = r.hangup != 0;
-	end->midline = tty && r.filter.midline;
+	end->midline = r.tty && r.filter.midline;
 	if (end->hangup)
 		terminal_restore();
 	else

@@ -20,7 +20,7 @@ struct run {
 	struct who	 who;
 	struct env	 env;
 	char		*project, *here, *cwd;
-	bool		 tty;
+	struct relay_how how;
 };
 
 static const char *const run_defaults[][2] = {
@@ -149,7 +149,9 @@ run_prepare(struct run *run, const struct options *opts)
 	    (size_t)opts->argc);
 	run_words("the environment", (const char *const *)run->env.v,
 	    run->env.n);
-	run->tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	run->how.raw = opts->raw;
+	run->how.tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+	    terminal_size(STDIN_FILENO, &run->how.rows, &run->how.cols);
 }
 
 /* Sends NEW. Its answers are SESSION from sbxd, then the worker's. */
@@ -172,9 +174,9 @@ run_new(struct conn *c, struct run *run)
 	    &body.hide);
 	project_paths("--ro", &opts->ro, &run->who, run->here, &body.ro);
 	body.network = opts->no_network ? "none" : "host";
-	body.tty = run->tty;
-	if (run->tty)
-		terminal_size(STDIN_FILENO, &body.rows, &body.cols);
+	body.tty = run->how.tty;
+	body.rows = run->how.rows;
+	body.cols = run->how.cols;
 	body.umask = umask(022);
 	umask((mode_t)body.umask);
 	body.attach = true;
@@ -261,13 +263,13 @@ run_main(struct options *opts)
 	run_new(c, &run);
 	sid = run_start(c);
 	second = run_wait(c, sid);
-	relay_run(c, run.tty, opts->raw, &end);
+	relay_run(c, &run.how, &end);
 	conn_close(c);
 	if (end.midline && !end.hangup)
 		putchar('\n');
 	after.session = sid;
 	after.keep = opts->keep;
-	after.ask = run.tty && !end.hangup;
+	after.ask = run.how.tty && !end.hangup;
 	choice_after(second, &after);
 	conn_close(second);
 	if (fflush(stdout) == EOF && !end.hangup)

@@ -247,13 +247,19 @@ size_t	sink_left(const struct sink *);
 /*
  * relay.c: an attached session, until its command has ended.
  */
+struct relay_how {
+	bool		 tty, raw;
+	uint64_t	 rows, cols;	/* as NEW said them */
+};
+
 struct relay_end {
 	uint64_t	 status;	/* of the command */
 	bool		 hangup;	/* terminal gone, or a signal to us */
 	bool		 midline;	/* output did not end with a newline */
 };
 
-void	relay_run(struct conn *, bool tty, bool raw, struct relay_end *);
+void	relay_run(struct conn *, const struct relay_how *,
+	    struct relay_end *);
 
 /*
  * choice.c: after the command.

@@ -44,7 +44,7 @@ request_body() {
 	    --hide '~/.ssh' --hide sub/../x --hide '/a//b/./c/' --ro '~' \
 	    --hide "$(printf 'odd,:\n\377')" --ro '~root/y' \
 	    --no-network --env NEW=1 --env=API_KEY=other --env EMPTY= \
-	    -- out:hello --name || atf_fail "run"
+	    -- out: --name || atf_fail "run"
 	for l in 'argv out:' 'argv --name' "hide $SBX_SCRATCH/home/.ssh" \
 	    "hide $SBX_SCRATCH/project/x" 'hide /a/b/c' \
 	    "hide $SBX_SCRATCH/project/odd,:<U+000A><FF>" \

@@ -3,3 +3,4 @@ REGRESS_HELPERS += regress/sbxctl/fake regress/sbxctl/jsonget
 regress/sbxctl/fake_SRCS = regress/sbxctl/fake_suite.c \
 	regress/sbxctl/fake_run.c
 regress/sbxctl/jsonget_LIBS = jansson
+regress/sbxctl/terminal_test_SRCS = regress/sbxctl/pty.c

@@ -1,0 +1,556 @@
+/*
+ * sbxctl on a terminal, against a scripted suite (fake.c, fake_run.c): the
+ * terminal is the session's while it runs, and whole again afterwards.
+ */
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "regress/lib/test.h"
+#include "regress/sbxctl/pty.h"
+
+static pid_t	fake;
+
+static void
+fake_start(const char *does)
+{
+	struct stat	st;
+	int		i;
+
+	ATF_REQUIRE(mkdir(test_path("project"), 0755) == 0 || errno == EEXIST);
+	ATF_REQUIRE(chdir(test_path("project")) == 0);
+	setenv("FAKE", does, 1);
+	setenv("FAKE_PROJECT", test_path("project"), 1);
+	setenv("LC_ALL", "C.UTF-8", 1);
+	ATF_REQUIRE((fake = fork()) != -1);
+	if (fake == 0) {
+		execl(test_program("regress/sbxctl/fake"), "fake", "suite",
+		    (char *)NULL);
+		_exit(99);
+	}
+	for (i = 0; stat(test_path("state/sbxd.sock"), &st) == -1; i++) {
+		ATF_REQUIRE(i < 200);
+		poll(NULL, 0, 20);
+	}
+}
+
+static void
+fake_stop(void)
+{
+	kill(fake, SIGKILL);
+	waitpid(fake, NULL, 0);
+	unlink(test_path("state/sbxd.sock"));
+}
+
+/* Words of sbxctl's, NULL-ended. */
+static void
+start(struct pty *p, const char *word, ...)
+{
+	const char	*argv[32] = { test_program("bin/sbxctl"), word };
+	va_list		 ap;
+	size_t		 n = 2;
+
+	va_start(ap, word);
+	while (n < 31 && (argv[n] = va_arg(ap, const char *)) != NULL)
+		n++;
+	va_end(ap);
+	pty_start(p, 30, 100, argv);
+}
+
+/* A line of what the suite was asked: waits for it. */
+static void
+asked(const char *line)
+{
+	int	i;
+
+	for (i = 0; test_sh("grep -q -x -F -e '%s' %s", line,
+	    test_path("state/asked")) != 0; i++) {
+		if (i == 100) {
+			test_sh("cat %s >&2", test_path("state/asked"));
+			atf_tc_fail("not asked: %s", line);
+		}
+		poll(NULL, 0, 50);
+	}
+}
+
+static void
+not_asked(const char *pattern)
+{
+	if (test_sh("grep -e '%s' %s >&2", pattern,
+	    test_path("state/asked")) == 0)
+		atf_tc_fail("asked: %s", pattern);
+}
+
+static void
+ends(struct pty *p, int status)
+{
+	int	got = pty_wait(p, 10000);
+
+	if (!WIFEXITED(got) || WEXITSTATUS(got) != status) {
+		fprintf(stderr, "shown: %s\n", p->out);
+		atf_tc_fail("status %x, not exit %d", (unsigned int)got,
+		    status);
+	}
+	pty_sane(p);
+}
+
+ATF_TC_WITHOUT_HEAD(size);
+ATF_TC_BODY(size, tc)
+{
+	struct pty	p;
+
+	fake_start("clean");
+	start(&p, "run", "out:ready", "size", "size", "exit:4", NULL);
+	pty_expect(&p, "ready");
+	asked("tty 1 30 100");
+	pty_resize(&p, 50, 120);
+	pty_expect(&p, "size 50 120\r\n");
+	pty_resize(&p, 1, 2);
+	pty_expect(&p, "size 1 2\r\n");
+	ends(&p, 4);
+	pty_free(&p);
+	/* A terminal that does not know its size has the usual one. */
+	start(&p, "run", "exit:0", NULL);
+	pty_resize(&p, 0, 0);
+	ends(&p, 0);
+	pty_free(&p);
+	fake_stop();
+}
+
+/* Keys are the session's: also those that a terminal would act on. */
+ATF_TC_WITHOUT_HEAD(keys);
+ATF_TC_BODY(keys, tc)
+{
+	struct pty	p;
+
+	fake_start("clean");
+	start(&p, "run", "out:ready", "read", "out:done", "read", "exit:0",
+	    NULL);
+	pty_expect(&p, "ready");
+	pty_type(&p, "\003\032\034\004\r\021", 6);
+	pty_expect(&p, "read \003\032\034\004\r\021done");
+	pty_type(&p, "\303\244", 2);
+	pty_expect(&p, "read \303\244");
+	ends(&p, 0);
+	not_asked("SIGNAL");
+	pty_free(&p);
+	fake_stop();
+}
+
+/* What is typed before the command runs is typed for it. */
+ATF_TC_WITHOUT_HEAD(typed_early);
+ATF_TC_BODY(typed_early, tc)
+{
+	struct pty	p;
+
+	fake_start("clean");
+	start(&p, "run", "pause:300", "read", "exit:0", NULL);
+	pty_say(&p, "early\r");
+	pty_expect(&p, "read early");
+	ends(&p, 0);
+	pty_free(&p);
+	fake_stop();
+}
+
+ATF_TC_WITHOUT_HEAD(modes);
+ATF_TC_BODY(modes, tc)
+{
+	struct pty	p;
+
+	fake_start("clean");
+	start(&p, "run", "out:\\e[?1049h\\e[?2004h\\e[?25l\\e[>1ux",
+	    "exit:0", NULL);
+	ends(&p, 0);
+	pty_expect(&p, "\033[?1049h\033[?2004h\033[?25l\033[>1ux"
+	    "\033[<1u\033[?1049l\033[?25h\033[?2004l");
+	pty_free(&p);
+	/* Also where it ends in a way that nobody wanted. */
+	start(&p, "run", "out:\\e[?1049hx", "die", NULL);
+	ends(&p, 125);
+	pty_expect(&p, "\033[?1049hx\033[?1049l");
+	pty_expect(&p, "sbxctl: ");
+	pty_free(&p);
+	fake_stop();
+}
+
+ATF_TC_WITHOUT_HEAD(clipboard);
+ATF_TC_BODY(clipboard, tc)
+{
+	struct pty	p;
+
+	fake_start("clean");
+	start(&p, "run", "out:a\\e]5", "out:2;c;eHg=\\ab\\e[2", "out:1tc",
+	    "exit:0", NULL);
+	ends(&p, 0);
+	ATF_CHECK_STREQ(p.out, "abc\r\n");
+	pty_free(&p);
+	start(&p, "run", "--raw", "out:a\\e]52;c;eHg=\\ab\\e[21tc",
+	    "exit:0", NULL);
+	/* A report that was let through is swallowed all the same. */
+	pty_expect(&p, "a\033]52;c;eHg=\ab\033[21tc");
+	pty_expect(&p, "\033[5n");
+	pty_say(&p, "\033]lthe title\033\\\033[0n");
+	ends(&p, 0);
+	pty_free(&p);
+	fake_stop();
+}
+
+/* The answer to a query that the session did not wait for does not become
+ * the shell's input; what was typed after it does. */
+ATF_TC_WITHOUT_HEAD(answers);
+ATF_TC_BODY(answers, tc)
+{
+	struct pty	p;
+	char		left[256];
+
+	fake_start("clean");
+	start(&p, "run", "out:\\e[c\\e]11;?\\e\\\\", "exit:0", NULL);
+	pty_expect(&p, "\033[5n");
+	pty_say(&p, "\033[?62;22c\033]11;rgb:ffff/0000/0000\033\\"
+	    "\033[0nls\r");
+	ends(&p, 0);
+	pty_left(&p, left, sizeof(left));
+	ATF_CHECK_STREQ(left, "ls\r");
+	pty_free(&p);
+
+	/* All answered: nothing is asked, nothing is read. */
+	start(&p, "run", "out:\\e[c", "read", "pause:200", "exit:0", NULL);
+	pty_expect(&p, "\033[c");
+	pty_say(&p, "\033[?62;22c");
+	pty_expect(&p, "read ");
+	ends(&p, 0);
+	ATF_CHECK(strstr(p.out, "\033[5n") == NULL);
+	pty_free(&p);
+
+	/* A terminal that never answers does not keep us. */
+	start(&p, "run", "out:\\e[c", "exit:0", NULL);
+	ATF_CHECK_EQ(pty_wait(&p, 3000), 0);
+	pty_sane(&p);
+	pty_free(&p);
+	fake_stop();
+}
+
+/* A megabyte pasted, with its echo coming back at the same time. */
+ATF_TC_WITHOUT_HEAD(paste);
+ATF_TC_BODY(paste, tc)
+{
+	enum { SIZE = 1 << 20 };
+	static char	data[SIZE];
+	struct pty	p;
+	size_t		i;
+
+	fake_start("clean");
+	for (i = 0; i < SIZE; i++)
+		data[i] = (char)('a' + i * 7 % 26);
+	start(&p, "run", "out:>", "cat", NULL);
+	pty_expect(&p, ">");
+	pty_type(&p, data, SIZE);
+	for (i = 0; i < 300 && p.len < SIZE + 1; i++)
+		pty_read(&p, 50);
+	ATF_REQUIRE_EQ(p.len, SIZE + 1);
+	ATF_CHECK(memcmp(p.out + 1, data, SIZE) == 0);
+	pty_free(&p);
+	fake_stop();
+}
+
+/* The last of it too, though the terminal takes it slowly. */
+ATF_TC_WITHOUT_HEAD(last_output);
+ATF_TC_BODY(last_output, tc)
+{
+	enum { SIZE = 500000 };
+	struct pty	p;
+	size_t		i, n = 0;
+
+	fake_start("clean");
+	/* The pattern holds sequences: raw, so that they are left alone. */
+	start(&p, "run", "--raw", "zeros:500000", "exit:6", NULL);
+	poll(NULL, 0, 500);
+	ends(&p, 6);
+	for (i = 0; i < SIZE && i < p.len; i++)
+		n += (uint8_t)p.out[i] == i % 251;
+	ATF_CHECK_EQ(n, SIZE);
+	pty_free(&p);
+	fake_stop();
+}
+
+/* The terminal goes away: the command is hung up, nothing is decided. */
+ATF_TC_WITHOUT_HEAD(hangup);
+ATF_TC_BODY(hangup, tc)
+{
+	struct pty	p;
+
+	fake_start("changes");
+	start(&p, "run", "out:ready", "signal", "exit:129", NULL);
+	pty_expect(&p, "ready");
+	pty_hangup(&p);
+	ATF_CHECK(WIFEXITED(pty_wait(&p, 10000)));
+	asked("SIGNAL 1");
+	asked("CHANGES");
+	not_asked("^APPLY");
+	not_asked("^DISCARD");
+	not_asked("^discard 1");
+	pty_free(&p);
+
+	/* One that does not end for it does not keep us either. */
+	start(&p, "run", "out:ready", "pause:60000", NULL);
+	pty_expect(&p, "ready");
+	pty_hangup(&p);
+	ATF_CHECK(WIFEXITED(pty_wait(&p, 45000)));
+	pty_free(&p);
+	fake_stop();
+}
+
+ATF_TC_WITHOUT_HEAD(terminated);
+ATF_TC_BODY(terminated, tc)
+{
+	struct pty	p;
+
+	fake_start("changes");
+	start(&p, "run", "out:\\e[?1049hready", "signal", "exit:143", NULL);
+	pty_expect(&p, "ready");
+	kill(p.pid, SIGTERM);
+	ends(&p, 143);
+	asked("SIGNAL 15");
+	pty_expect(&p, "\033[?1049l");
+	pty_expect(&p, "sbxctl: session aaaabbbbcccc is kept");
+	not_asked("^APPLY");
+	pty_free(&p);
+	fake_stop();
+}
+
+/* Stopped and continued by others, the terminal is raw again. */
+ATF_TC_WITHOUT_HEAD(stopped);
+ATF_TC_BODY(stopped, tc)
+{
+	struct pty	p;
+	struct termios	now;
+	int		i;
+
+	fake_start("clean");
+	start(&p, "run", "out:ready", "read", "exit:0", NULL);
+	pty_expect(&p, "ready");
+	kill(p.pid, SIGSTOP);
+	ATF_REQUIRE(tcsetattr(p.slave, TCSANOW, &p.before) == 0);
+	kill(p.pid, SIGCONT);
+	for (i = 0; i < 100; i++) {
+		ATF_REQUIRE(tcgetattr(p.slave, &now) == 0);
+		if (!(now.c_lflag & ICANON))
+			break;
+		poll(NULL, 0, 20);
+	}
+	ATF_CHECK(!(now.c_lflag & ICANON));
+	pty_say(&p, "x");
+	ends(&p, 0);
+	pty_free(&p);
+	fake_stop();
+}
+
+static void
+forget(void)
+{
+	ATF_REQUIRE(truncate(test_path("state/asked"), 0) == 0);
+}
+
+/* What is answered, what is then asked of the suite, what never. */
+static void
+choose(const char *answer, const char *want, const char *never)
+{
+	struct pty	p;
+
+	forget();
+	start(&p, "run", "exit:9", NULL);
+	pty_expect(&p, "6 files changed, 3 insertions(+), 2 deletions(-)");
+	pty_expect(&p, "apply, discard, keep, or view? [a/d/K/v] ");
+	pty_say(&p, answer);
+	if (answer[0] == 'v') {
+		pty_expect(&p, "diff --git a/a.txt");
+		pty_expect(&p, "[a/d/K/v] ");
+		pty_say(&p, "k\r");
+	}
+	ends(&p, 9);
+	if (want != NULL)
+		asked(want);
+	if (never != NULL)
+		not_asked(never);
+	pty_free(&p);
+}
+
+ATF_TC_WITHOUT_HEAD(choice);
+ATF_TC_BODY(choice, tc)
+{
+	static const char	none[] = "^APPLY\\|^DISCARD\\|^discard 1";
+
+	fake_start("changes");
+	choose("a\r", "APPLY", "^DISCARD\\|^discard 1");
+	choose("  Apply \r", "APPLY", "^DISCARD\\|^discard 1");
+	choose("d\r", "discard 1", "^APPLY");
+	choose("discard\r", "discard 1", "^APPLY");
+	choose("k\r", NULL, none);
+	choose("\r", NULL, none);
+	choose("\004", NULL, none);
+	choose("what\rno\rapplyy\rad\rk\r", NULL, none);
+	choose("x\ra\r", "APPLY", NULL);
+	choose("v\r", "PATCH", none);
+	choose("\003", NULL, none);
+	choose("\034", NULL, none);
+	fake_stop();
+}
+
+/* No answer, since there is nobody any more. */
+ATF_TC_WITHOUT_HEAD(choice_hangup);
+ATF_TC_BODY(choice_hangup, tc)
+{
+	struct pty	p;
+
+	fake_start("changes");
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_hangup(&p);
+	ATF_CHECK(WIFEXITED(pty_wait(&p, 5000)));
+	not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+	pty_free(&p);
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "[a/d/K/v] ");
+	kill(p.pid, SIGTERM);
+	ends(&p, 0);
+	not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+	pty_free(&p);
+	fake_stop();
+}
+
+/* What was typed for the command, and what it makes the terminal type, does
+ * not answer the question. */
+ATF_TC_WITHOUT_HEAD(choice_typed_ahead);
+ATF_TC_BODY(choice_typed_ahead, tc)
+{
+	struct pty	p;
+
+	fake_start("changes");
+	start(&p, "run", "out:ready", "pause:500", "exit:0", NULL);
+	pty_expect(&p, "ready");
+	pty_say(&p, "a\ra\ra\r");
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_read(&p, 300);
+	pty_say(&p, "k\r");
+	ends(&p, 0);
+	not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+	pty_free(&p);
+	fake_stop();
+}
+
+/* An applied session of which something does not land is kept. */
+ATF_TC_WITHOUT_HEAD(choice_keeps);
+ATF_TC_BODY(choice_keeps, tc)
+{
+	struct pty	p;
+
+	fake_start("changes");
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "a\r");
+	pty_expect(&p, "6 files landed");
+	pty_expect(&p, "session aaaabbbbcccc is kept, with what does not");
+	ends(&p, 0);
+	not_asked("^discard 1");
+	pty_free(&p);
+	forget();
+	/* --keep: discarding leaves the session there. */
+	start(&p, "run", "--keep", "exit:0", NULL);
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "d\r");
+	ends(&p, 0);
+	asked("DISCARD");
+	not_asked("^REMOVE");
+	pty_free(&p);
+	fake_stop();
+	fake_start("changes drift");
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "a\r");
+	pty_expect(&p, "DRIFTED");
+	pty_expect(&p, "nothing was applied");
+	pty_expect(&p, "session aaaabbbbcccc is kept");
+	ends(&p, 0);
+	pty_free(&p);
+	fake_stop();
+}
+
+ATF_TC_WITHOUT_HEAD(apply_asks);
+ATF_TC_BODY(apply_asks, tc)
+{
+	struct pty	p;
+
+	fake_start("");
+	start(&p, "apply", "one", NULL);
+	pty_expect(&p, "digest    0011");
+	pty_expect(&p, "apply this to the real files? [y/N] ");
+	pty_say(&p, "y\r");
+	pty_expect(&p, "6 files landed");
+	ends(&p, 0);
+	asked("APPLY");
+	pty_free(&p);
+	forget();
+	start(&p, "apply", "one", NULL);
+	pty_expect(&p, "[y/N] ");
+	pty_say(&p, "\r");
+	ends(&p, 1);
+	not_asked("^APPLY");
+	pty_free(&p);
+	fake_stop();
+}
+
+/* Colour on a terminal, and never a byte of the session's that drives it. */
+ATF_TC_WITHOUT_HEAD(diff);
+ATF_TC_BODY(diff, tc)
+{
+	struct pty	p;
+
+	fake_start("");
+	setenv("TERM", "xterm", 1);
+	start(&p, "diff", "one", NULL);
+	pty_expect(&p, "\033[32m+\ttw\303\266\033[m");
+	pty_expect(&p, "+esc <U+001B>[31m bidi <U+202E> bad <FF><U+000D>");
+	ends(&p, 0);
+	pty_free(&p);
+	setenv("NO_COLOR", "1", 1);
+	start(&p, "diff", "one", NULL);
+	ends(&p, 0);
+	ATF_CHECK(strchr(p.out, '\033') == NULL);
+	pty_free(&p);
+	unsetenv("NO_COLOR");
+	setenv("TERM", "dumb", 1);
+	start(&p, "diff", "one", NULL);
+	ends(&p, 0);
+	ATF_CHECK(strchr(p.out, '\033') == NULL);
+	pty_free(&p);
+	fake_stop();
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, size);
+	ATF_TP_ADD_TC(tp, keys);
+	ATF_TP_ADD_TC(tp, typed_early);
+	ATF_TP_ADD_TC(tp, modes);
+	ATF_TP_ADD_TC(tp, clipboard);
+	ATF_TP_ADD_TC(tp, answers);
+	ATF_TP_ADD_TC(tp, paste);
+	ATF_TP_ADD_TC(tp, last_output);
+	ATF_TP_ADD_TC(tp, hangup);
+	ATF_TP_ADD_TC(tp, terminated);
+	ATF_TP_ADD_TC(tp, stopped);
+	ATF_TP_ADD_TC(tp, choice);
+	ATF_TP_ADD_TC(tp, choice_hangup);
+	ATF_TP_ADD_TC(tp, choice_typed_ahead);
+	ATF_TP_ADD_TC(tp, choice_keeps);
+	ATF_TP_ADD_TC(tp, apply_asks);
+	ATF_TP_ADD_TC(tp, diff);
+	return (atf_no_error());
+}
