@@ -103,8 +103,10 @@ static void __attribute__((noreturn))
 child_main(struct session *s, const struct msg *msg, int sock,
     int (*run)(struct child *))
 {
-	struct child	c = { .s = s, .body = msg->body, .fd = msg->fd };
-	struct m_ERROR	e;
+	struct child	 c = { .s = s, .body = msg->body, .fd = msg->fd };
+	const char	*why;
+	struct msg	 more;
+	struct m_ERROR	 e;
 
 	alarm(JOB_SECONDS);
 	if (imsg_init(&c.ib, sock, ROLE_MOUNTD, ROLE_SBXD) == -1)
@@ -119,6 +121,10 @@ child_main(struct session *s, const struct msg *msg, int sock,
 		.at = s != NULL ? s->id : NULL
 	};
 	child_send(&c, MSG_ERROR, -1, &e);
+	/* What is on its way to us still must not meet a closed socket: the
+	 * parent would see that before what we said. */
+	while (imsg_recv(&c.ib, &more, -1, &why) == 1)
+		msg_free(&more);
 	_exit(1);
 }
 
@@ -243,8 +249,13 @@ static void
 job_on_error(struct peer *p, struct msg *msg)
 {
 	const struct m_ERROR	*m = msg->body;
+	struct job		*j = p->ctx;
 
-	job_text(p->ctx, m->code, m->message);
+	job_text(j, m->code, m->message);
+	/* It takes no more, and ends when it sees that. */
+	peer_free(p);
+	j->child = NULL;
+	job_settle(j);
 }
 
 static void

@@ -220,7 +220,8 @@ mountd_on_sfd(struct peer *p, struct msg *msg)
 	struct session		*s = session_find(m->session);
 
 	(void)p;
-	if (s == NULL || s->job == NULL || s->job->type != MSG_PREP)
+	if (s == NULL || s->job == NULL || s->job->type != MSG_PREP ||
+	    s->job->child == NULL)
 		return;
 	peer_send(s->job->child, MSG_SFD, 0, msg_take_fd(msg), m);
 }

@@ -318,6 +318,9 @@ receive(struct msg *msg)
 	int		 r;
 
 	r = imsg_recv(&drive_mountd.ib, msg, 70000, &why);
+	if (r == 0)
+		printf("mountd ended: %#x\n",
+		    test_helper_wait(&drive_mountd));
 	if (r != 1)
 		atf_tc_fail("from mountd: %s; its log: %s", r == 0 ?
 		    "end of file" : why != NULL ? why : strerror(errno),

@@ -11,16 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cases.h"
 #include "drive.h"
-
-#define CASE(name, text)						\
-	ATF_TC(name);							\
-	ATF_TC_HEAD(name, tc)						\
-	{								\
-		atf_tc_set_md_var(tc, "descr", text);			\
-		atf_tc_set_md_var(tc, "require.user", "root");		\
-	}								\
-	ATF_TC_BODY(name, tc)
 
 CASE(writes, "every write lands in the layer, as the user and as root")
 {
@@ -33,7 +25,7 @@ CASE(writes, "every write lands in the layer, as the user and as root")
 	    "chown -R 1001:1001 proj home && "
 	    "find proj home -printf '%%p %%m %%u %%s %%T@ %%C@\\n' | sort "
 	    ">before", test_scratch()));
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_STREQ("", d.notes);
 	ATF_CHECK_EQ(0, drive_sh(&d, "echo more >>a; echo new >sub/new; "
 	    "rm sub/b; echo x >>'%s/h'; mv sub sub2", d.home));
@@ -44,7 +36,7 @@ CASE(writes, "every write lands in the layer, as the user and as root")
 	ATF_CHECK(drive_sh(&d, "echo x >/etc/passwd") != 0);
 	ATF_CHECK(drive_sh(&d, "cat /etc/shadow") != 0);
 	drive_release(&d);
-	ATF_REQUIRE_MSG(drive_start(&r), "%s: %s", r.code, r.text);
+	START(&r);
 	ATF_CHECK_EQ(0, drive_sh(&r, "echo x >>/etc/passwd && "
 	    "rm /etc/shadow && mkdir /newdir && rm -rf /usr/share/doc"));
 	ATF_CHECK_EQ(0, drive_sh(&r, "test ! -e /etc/shadow && "
@@ -64,14 +56,14 @@ CASE(again, "a second start has the same layer; its numbers stay")
 	struct drive	d = { .uid = 1001, .gid = 1001 };
 
 	drive_begin();
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "echo kept >kept; echo k >'%s/kept'",
 	    d.home));
 	drive_release(&d);
 	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s' && "
 	    "for n in [0-9]*; do readlink $n/at; done >../../../one; "
 	    "ls >>../../../one", test_scratch(), d.id));
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_STREQ("kept", drive_out(&d, "cat kept"));
 	ATF_CHECK_STREQ("k", drive_out(&d, "cat '%s/kept'", d.home));
 	drive_release(&d);
@@ -88,7 +80,7 @@ CASE(fresh, "/dev, /run, /sys and /tmp are the session's own")
 
 	drive_begin();
 	ATF_REQUIRE_EQ(0, test_sh("touch /tmp/sbx-mnt-host /run/host"));
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_STREQ("fd full null ptmx pts random shm stderr stdin "
 	    "stdout tty urandom zero", drive_out(&d, "echo $(ls /dev)"));
 	ATF_CHECK_STREQ("crw-rw-rw- 0 0", drive_out(&d,
@@ -128,7 +120,7 @@ CASE(proc, "/proc shows the session only, and lets root do nothing with it")
 	size_t		i;
 
 	drive_begin();
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_STREQ("1", drive_out(&d, "ls /proc | grep -c '^1$'"));
 	ATF_CHECK(atoi(drive_out(&d, "ls -d /proc/[0-9]* | wc -l")) < 6);
 	for (i = 0; i < sizeof(covered) / sizeof(covered[0]); i++)
@@ -156,7 +148,7 @@ CASE(clones, "the clones show the overlays, whole and without submounts")
 	struct drive	d = { .uid = 1001, .gid = 1001 };
 
 	drive_begin();
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "echo p >p; echo h >'%s/h'", d.home));
 	ATF_CHECK_STREQ("p\n", drive_read(d.clone[0], "p"));
 	ATF_CHECK_STREQ("h\n", drive_read(d.clone[1], "h"));
@@ -180,7 +172,7 @@ CASE(state, "the suite's state is not there, wherever it lies")
 	drive_begin();
 	/* A5: the state lies in home, and in the project. */
 	d.home = d.project = strdup(test_scratch());
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "test ! -e state && test -d proj && "
 	    "echo x >x && ! ls | grep -q state"));
 	/* Made by the session, it is the session's. */
@@ -190,7 +182,7 @@ CASE(state, "the suite's state is not there, wherever it lies")
 	drive_release(&d);
 	ATF_CHECK_EQ(0, test_sh("test ! -e '%s/x' && test -d '%s/state/s'",
 	    test_scratch(), test_scratch()));
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_STREQ("own", drive_out(&d, "cat state/s"));
 	drive_release(&d);
 	drive_erase(&d);
@@ -207,14 +199,14 @@ CASE(one, "home in the project, and home that is the project, are one layer")
 	ATF_REQUIRE_EQ(0, mkdir(sub, 0755));
 	ATF_REQUIRE_EQ(0, chown(sub, 1001, 1001));
 	d.home = sub;
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "echo x >me/x"));
 	ATF_CHECK_STREQ("x\n", drive_read(d.clone[0], "me/x"));
 	ATF_CHECK_STREQ("x\n", drive_read(d.clone[1], "me/x"));
 	drive_release(&d);
 	drive_erase(&d);
 	d.home = d.project;
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "echo x >x"));
 	ATF_CHECK_STREQ("x\n", drive_read(d.clone[0], "x"));
 	ATF_CHECK_STREQ("x\n", drive_read(d.clone[1], "x"));
@@ -234,7 +226,7 @@ CASE(modes, "A33: a project of mode 0555 below folders of mode 0555")
 	    "echo f >f && chown -R 1001:1001 . && chmod 000 none && "
 	    "chmod 555 . .. ../..", sub, sub));
 	d.project = sub;
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_STREQ("555", drive_out(&d, "stat -c %%a ."));
 	ATF_CHECK_STREQ("0", drive_out(&d, "stat -c %%a none"));
 	ATF_CHECK(drive_sh(&d, "touch new") != 0);
@@ -275,7 +267,7 @@ CASE(names, "folders with comma, colon, backslash, newline, 255 bytes")
 		ATF_REQUIRE_EQ(0, chown(home, 1001, 1001));
 		d.project = odd;
 		d.home = i % 2 == 0 ? home : NULL;
-		ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+		START(&d);
 		ATF_CHECK_EQ(0, drive_sh(&d, "echo x >file && mv file g"));
 		drive_release(&d);
 		ATF_CHECK_EQ(0, rmdir(home));
@@ -294,7 +286,7 @@ CASE(moves, "A7 A9: renames of real folders, POSIX's errors")
 	ATF_REQUIRE_EQ(0, test_sh("cd '%s/proj' && mkdir -p src/in d && "
 	    "echo 1 >src/in/f && echo 2 >d/g && chown -R 1001:1001 .",
 	    test_scratch()));
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "perl -e '"
 	    "rename(\"src\", \"src2\") or die $!; "
 	    "rename(\"src2/in\", \"in\") or die $!; '"));
@@ -305,7 +297,7 @@ CASE(moves, "A7 A9: renames of real folders, POSIX's errors")
 	ATF_CHECK_STREQ("", drive_out(&d, "rm -rf d; ls d 2>/dev/null; "
 	    "mkdir d; ls d"));
 	drive_release(&d);
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_STREQ("d e in src2", drive_out(&d, "echo $(ls)"));
 	ATF_CHECK_STREQ("", drive_out(&d, "ls d src2 | grep -v :"));
 	drive_release(&d);
@@ -329,7 +321,7 @@ CASE(tmp, "home and project below /tmp, of which the rest is not shown")
 	    base, p, p, h, base));
 	d.project = p;
 	d.home = h;
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_STREQ("x", drive_out(&d, "cat '%s/x'", p));
 	ATF_CHECK_EQ(0, drive_sh(&d, "echo y >'%s/x'", p));
 	ATF_CHECK(drive_sh(&d, "test -e '%s/secret'", base) != 0);
@@ -349,7 +341,7 @@ CASE(rest, "an ordinary user's home is /, and a root session's")
 	struct drive	d = { .uid = 1001, .gid = 1001, .home = "/" };
 
 	drive_begin();
-	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "echo x >x && test -r /etc/passwd"));
 	ATF_CHECK(drive_read(d.clone[1], "etc/passwd") != NULL);
 	drive_release(&d);
