@@ -24,3 +24,13 @@ regress/landd/review_drift_test_SRCS = $(review_test_SRCS)
 regress/landd/review_drift_test_LIBS = libgit2 zlib
 regress/landd/review_never_test_SRCS = $(review_test_SRCS)
 regress/landd/review_never_test_LIBS = libgit2 zlib
+regress/landd/review_patch_test_SRCS = $(review_test_SRCS)
+regress/landd/review_patch_test_LIBS = libgit2 zlib
+regress/landd/review_ignore_test_SRCS = regress/landd/review_gen.c \
+	$(review_test_SRCS)
+regress/landd/review_ignore_test_LIBS = libgit2 zlib
+
+# landd's and its child's talk to the real programs.
+landd_test_SRCS = regress/landd/landd_lib.c regress/lib/scripted.c \
+	regress/lib/sample.c
+regress/landd/landd_job_test_SRCS = $(landd_test_SRCS)
