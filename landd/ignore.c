@@ -168,6 +168,19 @@ ignore_read(int fd, const char *base, struct ignore *up, struct ignore **made,
 	return (ig);
 }
 
+/*
+ * A rule with a slash. Its beginning without a wildcard is compared first,
+ * as git does it: then "b**" + "/x" counts as begun with a double star.
+ */
+static bool
+ignore_path(const char *rule, const char *path)
+{
+	size_t	plain = strcspn(rule, "*?[\\");
+
+	return (strncmp(rule, path, plain) == 0 &&
+	    wildmatch(rule + plain, path + plain, true));
+}
+
 bool
 ignore_match(const struct ignore *ig, const char *path, bool dir)
 {
@@ -184,7 +197,7 @@ ignore_match(const struct ignore *ig, const char *path, bool dir)
 			if (r->dir && !dir)
 				continue;
 			if (r->name ? wildmatch(r->text, name, false) :
-			    wildmatch(r->text, rest, true))
+			    ignore_path(r->text, rest))
 				return (!r->negate);
 		}
 	}

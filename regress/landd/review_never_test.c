@@ -276,8 +276,8 @@ ATF_TC_BODY(nested, tc)
 	    "skipped nested sub\n");
 	review_sh(&r, "cd V; echo file >gone");
 	review(&r,
-	    "skipped special gone\n"
 	    "skipped nested gone\n"
+	    "skipped special gone\n"
 	    "skipped nested mod\n"
 	    "skipped nested mod2\n"
 	    "skipped nested new\n"

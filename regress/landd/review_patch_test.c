@@ -1,0 +1,699 @@
+/*
+ * The patch: forms, bounds, bytes; that git reads it, whatever the owner's
+ * configuration says; that a wrong body is never written.
+ */
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <git2.h>
+#include <git2/sys/alloc.h>
+
+#include "landd/diff.h"
+#include "landd/quote.h"
+#include "review_lib.h"
+
+#define USER	61234
+
+static void
+begin(struct review *r)
+{
+	review_make(r, test_path("w"), USER);
+}
+
+static void
+run(struct review *r)
+{
+	ATF_REQUIRE_MSG(review_run(r) == 0, "%s", r->why);
+}
+
+/* In a repository and outside git makes the session's tree of it. */
+static void
+gives_tree(struct review *r)
+{
+	char		 v[PATH_MAX], c[PATH_MAX];
+	const char	*said, *differ;
+	int		 repo;
+
+	snprintf(v, sizeof(v), "%s/V", r->dir);
+	snprintf(c, sizeof(c), "%s/C", r->dir);
+	for (repo = 0; repo < 2; repo++) {
+		ATF_REQUIRE_MSG(review_git(r, repo, &said) == 0, "%s", said);
+		differ = review_differ(v, c);
+		ATF_REQUIRE_MSG(differ == NULL, "%s", differ);
+	}
+}
+
+static void
+has(struct review *r, const char *text)
+{
+	if (strstr(review_patch(r), text) == NULL) {
+		fprintf(stderr, "%s", review_patch(r));
+		atf_tc_fail("not in the patch: %s", text);
+	}
+}
+
+static const struct change *
+change(const struct review *r, const char *path)
+{
+	const struct change	*c;
+
+	TAILQ_FOREACH(c, &r->set.changes, entry)
+		if (strcmp(c->path, path) == 0)
+			return (c);
+	atf_tc_fail("no change of %s", path);
+}
+
+/* The whole of a small patch, byte by byte. */
+ATF_TC_WITHOUT_HEAD(forms);
+ATF_TC_BODY(forms, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	review_file(&r, "R/del", "x\n");
+	review_file(&r, "R/empty", "");
+	review_file(&r, "R/mod", "a\nb\n");
+	review_file(&r, "R/move it", "m\n");
+	review_file(&r, "R/run", "#!\n");
+	review_link(&r, "R/type", "mod");
+	review_start(&r);
+	review_sh(&r, "cd V; rm del empty; printf 'a\\nc' >mod; "
+	    "mv 'move it' 'moved\"'; chmod +x run 'moved\"'; rm type; "
+	    "echo t >type; : >void");
+	run(&r);
+	ATF_REQUIRE_STREQ(review_patch(&r),
+	    "diff --git a/del b/del\n"
+	    "deleted file mode 100644\n"
+	    "index 587be6b4c3f93f93c489c0111bba5596147a26cb.."
+	    "0000000000000000000000000000000000000000\n"
+	    "--- a/del\n"
+	    "+++ /dev/null\n"
+	    "@@ -1,1 +0,0 @@\n"
+	    "-x\n"
+	    "diff --git a/empty b/empty\n"
+	    "deleted file mode 100644\n"
+	    "index e69de29bb2d1d6434b8b29ae775ad8c2e48c5391.."
+	    "0000000000000000000000000000000000000000\n"
+	    "diff --git a/mod b/mod\n"
+	    "index 422c2b7ab3b3c668038da977e4e93a5fc623169c.."
+	    "817f660e4423f7df2dfc7d4bff0e01b2092a8ce9 100644\n"
+	    "--- a/mod\n"
+	    "+++ b/mod\n"
+	    "@@ -1,2 +1,2 @@\n"
+	    " a\n"
+	    "-b\n"
+	    "+c\n"
+	    "\\ No newline at end of file\n"
+	    "diff --git \"a/move it\" \"b/moved\\\"\"\n"
+	    "old mode 100644\n"
+	    "new mode 100755\n"
+	    "similarity index 100%\n"
+	    "rename from \"move it\"\n"
+	    "rename to \"moved\\\"\"\n"
+	    "diff --git a/run b/run\n"
+	    "old mode 100644\n"
+	    "new mode 100755\n"
+	    "diff --git a/type b/type\n"
+	    "deleted file mode 120000\n"
+	    "index e7cb5c333ed43b338bce83c61dbe33f82e967898.."
+	    "0000000000000000000000000000000000000000\n"
+	    "--- a/type\n"
+	    "+++ /dev/null\n"
+	    "@@ -1,1 +0,0 @@\n"
+	    "-mod\n"
+	    "\\ No newline at end of file\n"
+	    "diff --git a/type b/type\n"
+	    "new file mode 100644\n"
+	    "index 0000000000000000000000000000000000000000.."
+	    "718f4d2ff533cf8ead8d3556cf43912bd245fbc4\n"
+	    "--- /dev/null\n"
+	    "+++ b/type\n"
+	    "@@ -0,0 +1,1 @@\n"
+	    "+t\n"
+	    "diff --git a/void b/void\n"
+	    "new file mode 100644\n"
+	    "index 0000000000000000000000000000000000000000.."
+	    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n");
+	ATF_REQUIRE_EQ(r.set.insertions, 2);
+	ATF_REQUIRE_EQ(r.set.deletions, 3);
+	gives_tree(&r);
+	review_free(&r);
+}
+
+/* G105: the last line with and without its newline, on either side, in one
+ * hunk and in several. */
+ATF_TC_WITHOUT_HEAD(last_lines);
+ATF_TC_BODY(last_lines, tc)
+{
+	static const char *const	ends[] = { "end\n", "end", "other\n",
+	    "other", "", "\n", "end\n\n", "end\r\n", "end\r" };
+	const size_t			n = sizeof(ends) / sizeof(*ends);
+	struct review			r;
+	char				path[64], text[4096];
+	size_t				i, j, k, len;
+
+	begin(&r);
+	for (i = 0; i < n * n * 2; i++) {
+		len = 0;
+		text[0] = '\0';
+		for (k = 0; k < (i < n * n ? 0 : 40); k++)
+			len += (size_t)snprintf(text + len,
+			    sizeof(text) - len, "line %zu\n", k);
+		snprintf(path, sizeof(path), "R/%zu", i);
+		strlcat(text, ends[i % n], sizeof(text));
+		review_file(&r, path, text);
+	}
+	review_start_fast(&r);
+	for (i = 0; i < n * n * 2; i++) {
+		len = 0;
+		text[0] = '\0';
+		j = i / n % n;
+		for (k = 0; k < (i < n * n ? 0 : 40); k++)
+			len += (size_t)snprintf(text + len,
+			    sizeof(text) - len, k == 5 || k == 20 ?
+			    "edited %zu\n" : "line %zu\n", k);
+		snprintf(path, sizeof(path), "V/%zu", i);
+		strlcat(text, ends[j], sizeof(text));
+		review_file(&r, path, text);
+	}
+	run(&r);
+	gives_tree(&r);
+	review_free(&r);
+}
+
+/* G108: carriage returns, marks, UTF-16, NULs, and a .gitattributes that came
+ * with them. Ours are the bytes; git outside a repository obeys none either. */
+ATF_TC_WITHOUT_HEAD(bytes);
+ATF_TC_BODY(bytes, tc)
+{
+	static const struct {
+		const char	*name, *before, *after;
+		size_t		 alen, blen;
+	}		 files[] = {
+#define F(n, a, b)	{ n, a, b, sizeof(a) - 1, sizeof(b) - 1 }
+		F("crlf.txt", "a\r\nb\r\n", "a\r\nc\r\n"),
+		F("mixed.txt", "a\r\nb\nc\r\n", "a\nb\r\nc\n"),
+		F("cr.txt", "a\rb\rc", "a\rB\rc"),
+		F("bom.txt", "\xef\xbb\xbfx\n", "x\n"),
+		F("utf16.txt", "\xff\xfeh\0i\0\n\0", "\xff\xfeh\0o\0\n\0"),
+		F("nul.bin", "\0", "\0\0"),
+		F("crlf2lf", "a\r\nb\r\n", "a\nb\n"),
+		F("latin1", "caf\xe9\n", "caf\xe9s\n"),
+	};
+	struct review	 r;
+	char		 path[64], v[PATH_MAX], c[PATH_MAX];
+	const char	*said, *differ;
+	size_t		 i;
+
+	begin(&r);
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		snprintf(path, sizeof(path), "R/%s", files[i].name);
+		review_bytes(&r, path, files[i].before, files[i].alen);
+	}
+	review_start(&r);
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		snprintf(path, sizeof(path), "V/%s", files[i].name);
+		review_bytes(&r, path, files[i].after, files[i].blen);
+	}
+	review_file(&r, "V/.gitattributes", "* text=auto eol=crlf filter=x\n"
+	    "*.bin diff=x\n");
+	run(&r);
+	ATF_CHECK(change(&r, "utf16.txt")->binary);
+	ATF_CHECK(change(&r, "nul.bin")->binary);
+	ATF_CHECK(!change(&r, "cr.txt")->binary);
+	has(&r, "-caf\xe9\n+caf\xe9s\n");
+	ATF_REQUIRE_MSG(review_git(&r, false, &said) == 0, "%s", said);
+	snprintf(v, sizeof(v), "%s/V", r.dir);
+	snprintf(c, sizeof(c), "%s/C", r.dir);
+	differ = review_differ(v, c);
+	ATF_REQUIRE_MSG(differ == NULL, "%s", differ);
+	review_free(&r);
+}
+
+/* G109: names; quoted, so that no terminal and no git takes them amiss. */
+ATF_TC_WITHOUT_HEAD(names);
+ATF_TC_BODY(names, tc)
+{
+	static const char *const	odd[] = { "tab\there", "new\nline",
+	    "quo\"te", "back\\slash", "lat\xedn", "x b", " b", " leading",
+	    "trailing ", "-rf", "--help", "\xf0\x9f\x98\x80", "\x1b[31mred",
+	    "\x7f", "\x01\x02\a\b\v\f\r", "a b/b b", "b/a", "\xe2\x80\xae",
+	    "'", "$(reboot)", "%n", "*", "...", "a\"b\\c d" };
+	struct review			r;
+	char				path[600], wide[256];
+	const char			*p;
+	size_t				i;
+
+	begin(&r);
+	for (i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		snprintf(path, sizeof(path), "R/%s", odd[i]);
+		review_file(&r, path, "x\n");
+		snprintf(path, sizeof(path), "R/m/%s", odd[i]);
+		snprintf(wide, sizeof(wide), "to be moved %zu\n", i);
+		review_file(&r, path, wide);
+	}
+	review_start(&r);
+	for (i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+		snprintf(path, sizeof(path), "V/%s", odd[i]);
+		review_file(&r, path, "y\n");
+		snprintf(path, sizeof(path), "V/new/%s", odd[i]);
+		review_file(&r, path, "z\n");
+	}
+	memset(wide, '\n', 255);
+	wide[255] = '\0';
+	snprintf(path, sizeof(path), "V/%s", wide);
+	review_file(&r, path, "y\n");
+	review_sh(&r, "mv V/m V/n");
+	run(&r);
+	for (p = review_patch(&r); *p != '\0'; p++)
+		ATF_REQUIRE((*p >= ' ' && *p <= '~') || *p == '\n');
+	gives_tree(&r);
+	review_free(&r);
+}
+
+/* C62: the owner's configuration changes not a byte of it. */
+ATF_TC_WITHOUT_HEAD(owner_configuration);
+ATF_TC_BODY(owner_configuration, tc)
+{
+	struct review	 r;
+	char		*first;
+	uint8_t		 digest[DIGEST_LEN];
+
+	begin(&r);
+	review_file(&r, "R/a.c", "int a;\r\n  int b;  \n");
+	review_file(&r, "R/\xc3\xa9", "x\n");
+	review_sh(&r, "cd R; git init -q --template= .");
+	review_start(&r);
+	review_sh(&r, "cd V; echo 'int c;  ' >>a.c; echo y >\xc3\xa9");
+	run(&r);
+	ATF_REQUIRE((first = strdup(review_patch(&r))) != NULL);
+	memcpy(digest, r.set.digest, sizeof(digest));
+	review_sh(&r, "cd R; git config diff.external difftastic; "
+	    "git config diff.noprefix true; git config color.ui always; "
+	    "git config diff.mnemonicPrefix true; "
+	    "git config core.quotePath false; git config core.autocrlf true; "
+	    "git config apply.whitespace error; git config diff.context 9; "
+	    "git config core.attributesFile /dev/zero; "
+	    "git config diff.algorithm patience; mkdir -p .git/info; "
+	    "echo '* -text diff=evil' >.git/info/attributes");
+	review_refresh(&r);
+	run(&r);
+	ATF_CHECK_STREQ(review_patch(&r), first);
+	ATF_CHECK(memcmp(r.set.digest, digest, sizeof(digest)) == 0);
+	free(first);
+	review_free(&r);
+}
+
+/* Text and binary files by their size; what is left out is said first. */
+ATF_TC(bounds);
+ATF_TC_HEAD(bounds, tc)
+{
+	atf_tc_set_md_var(tc, "timeout", "300");
+}
+ATF_TC_BODY(bounds, tc)
+{
+	struct review	r;
+	const char	*said, *p;
+
+	begin(&r);
+	review_sh(&r, "cd R; yes 'a line of some text' | head -c 5000000 >mid; "
+	    "yes '' | head -n 100002 >lines; seq 1 3000000 >large; "
+	    "head -c 34000000 /dev/zero | tr '\\0' x >over; "
+	    "head -c 8388608 /dev/urandom >bin; "
+	    "head -c 8388609 /dev/urandom >binover; echo small >small");
+	review_start(&r);
+	review_sh(&r, "cd V; for f in mid lines large over bin binover small; "
+	    "do echo more >>$f; done; truncate -s 8388608 bin; "
+	    "printf x | dd of=bin bs=1 seek=4000 conv=notrunc 2>/dev/null");
+	run(&r);
+	ATF_CHECK(!change(&r, "mid")->opaque && !change(&r, "lines")->opaque);
+	ATF_CHECK(!change(&r, "large")->opaque);
+	ATF_CHECK(!change(&r, "bin")->opaque && change(&r, "bin")->binary);
+	ATF_CHECK(change(&r, "binover")->opaque);
+	ATF_CHECK(change(&r, "binover")->binary);
+	ATF_CHECK(change(&r, "over")->opaque && !change(&r, "over")->binary);
+	ATF_CHECK(r.set.incomplete);
+	/* Beyond the differ's bounds all goes and all comes. */
+	ATF_CHECK_EQ(change(&r, "lines")->deletions, 100002);
+	ATF_CHECK_EQ(change(&r, "lines")->insertions, 100003);
+	ATF_CHECK_EQ(change(&r, "small")->insertions, 1);
+	p = review_patch(&r);
+	ATF_CHECK(strncmp(p, "sbx: git apply alone does not give the whole",
+	    44) == 0);
+	ATF_CHECK(strstr(p, "\nsbx: binover is 8388614 bytes, SHA-256 ") !=
+	    NULL);
+	ATF_CHECK(strstr(p, "\nsbx: over is 34000005 bytes, SHA-256 ") != NULL);
+	/* The rest of it git takes. */
+	ATF_REQUIRE_MSG(review_git(&r, false, &said) == 0, "%s", said);
+	ATF_REQUIRE(test_sh("cd '%s' && for f in mid lines large bin small; do "
+	    "cmp V/$f C/$f || exit 1; done; cmp R/over C/over && "
+	    "cmp R/binover C/binover", r.dir) == 0);
+	review_free(&r);
+}
+
+/* The whole of it is bounded: 64 MiB; smaller entries still get in. */
+ATF_TC(whole);
+ATF_TC_HEAD(whole, tc)
+{
+	atf_tc_set_md_var(tc, "timeout", "300");
+}
+ATF_TC_BODY(whole, tc)
+{
+	struct review		 r;
+	const struct change	*c;
+	int			 opaque = 0;
+
+	begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_start(&r);
+	review_sh(&r, "cd V; for i in 1 2 3 4; do seq 1 3000000 >$i; done; "
+	    "echo z >z");
+	run(&r);
+	TAILQ_FOREACH(c, &r.set.changes, entry)
+		opaque += c->opaque;
+	ATF_CHECK_EQ(opaque, 2);
+	ATF_CHECK(!change(&r, "z")->opaque);
+	ATF_CHECK(change(&r, "4")->opaque);
+	ATF_CHECK(r.set.patchsize < (65 << 20));
+	review_free(&r);
+}
+
+/* A hole is not filled in the stage, and stays quick. */
+ATF_TC_WITHOUT_HEAD(sparse);
+ATF_TC_BODY(sparse, tc)
+{
+	struct review	r;
+	struct stat	st;
+	char		path[PATH_MAX];
+
+	begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_start(&r);
+	review_sh(&r, "cd V; truncate -s 512M hole; printf end >>hole");
+	run(&r);
+	ATF_CHECK(change(&r, "hole")->opaque);
+	snprintf(path, sizeof(path), "%s/G/%llu", r.dir,
+	    (unsigned long long)change(&r, "hole")->stage);
+	ATF_REQUIRE(stat(path, &st) == 0);
+	ATF_CHECK_EQ(st.st_size, (512 << 20) + 3);
+	ATF_CHECK_MSG(st.st_blocks < 2048, "%lld blocks",
+	    (long long)st.st_blocks);
+	review_free(&r);
+}
+
+/* What is staged is what the session had, a link as its text; the digest
+ * stands for manifest and patch. */
+ATF_TC_WITHOUT_HEAD(stage);
+ATF_TC_BODY(stage, tc)
+{
+	struct review	r;
+	struct digest	d;
+	uint8_t		sha[DIGEST_LEN], first[DIGEST_LEN];
+	char		path[PATH_MAX], buf[4096];
+	FILE		*f;
+	size_t		n;
+	int		i;
+
+	begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_start(&r);
+	review_sh(&r, "cd V; echo b >>a; ln -s text link; echo c >c");
+	run(&r);
+	ATF_REQUIRE(test_sh("cd '%s/G' && printf 'a\\nb\\n' | cmp - %d && "
+	    "printf text | cmp - %d && printf 'c\\n' | cmp - %d && "
+	    "[ \"$(ls | wc -l)\" = 5 ]", r.dir, (int)change(&r, "a")->stage,
+	    (int)change(&r, "link")->stage, (int)change(&r, "c")->stage) == 0);
+	digest_init(&d);
+	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/G/%s", r.dir,
+		    i == 0 ? "manifest" : "patch");
+		ATF_REQUIRE((f = fopen(path, "re")) != NULL);
+		while ((n = fread(buf, 1, sizeof(buf), f)) > 0)
+			digest_add(&d, buf, n);
+		fclose(f);
+	}
+	digest_end(&d, sha);
+	ATF_CHECK(memcmp(sha, r.set.digest, sizeof(sha)) == 0);
+	memcpy(first, sha, sizeof(first));
+	run(&r);
+	ATF_CHECK(memcmp(first, r.set.digest, sizeof(first)) == 0);
+	ATF_REQUIRE(test_sh("[ \"$(ls '%s/G' | wc -l)\" = 5 ]", r.dir) == 0);
+	/* Bits that git does not keep count too. */
+	review_sh(&r, "chmod 600 V/c");
+	run(&r);
+	ATF_CHECK(memcmp(first, r.set.digest, sizeof(first)) != 0);
+	review_free(&r);
+}
+
+/* The real file is read again for the patch: another one is noticed. */
+ATF_TC_WITHOUT_HEAD(changed_meanwhile);
+ATF_TC_BODY(changed_meanwhile, tc)
+{
+	struct review	r;
+	struct job	job = { .project = -1 };
+	char		path[PATH_MAX];
+
+	begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_start(&r);
+	review_sh(&r, "echo b >>V/a");
+	ATF_REQUIRE(review_walk(&r) == 0);
+	review_sh(&r, "echo o >R/a");
+	snprintf(path, sizeof(path), "%s/R", r.dir);
+	job.project = open(path, O_PATH | O_DIRECTORY);
+	snprintf(path, sizeof(path), "%s/G", r.dir);
+	job.stage = open(path, O_RDONLY | O_DIRECTORY);
+	ATF_CHECK_EQ(changeset_patch(&job, &r.set, r.why, sizeof(r.why)), -1);
+	ATF_CHECK_EQ(errno, EBUSY);
+	ATF_CHECK_STREQ(r.why,
+	    "a: changed while it was reviewed; review again");
+	close(job.project);
+	close(job.stage);
+	review_free(&r);
+}
+
+/*
+ * A differ that fails half way: whichever of its allocations is refused, the
+ * body is right, if need be in its plain form.
+ */
+static long	allowed;
+
+#define FEW	const char *file, int line
+#define FEW_P(call)	((void)file, (void)line, allowed-- > 0 ? (call) : NULL)
+
+static void *
+few_malloc(size_t n, FEW)
+{
+	return (FEW_P(malloc(n)));
+}
+
+static void *
+few_calloc(size_t n, size_t m, FEW)
+{
+	return (FEW_P(calloc(n, m)));
+}
+
+static char *
+few_strdup(const char *s, FEW)
+{
+	return (FEW_P(strdup(s)));
+}
+
+static char *
+few_strndup(const char *s, size_t n, FEW)
+{
+	return (FEW_P(strndup(s, n)));
+}
+
+static void *
+few_realloc(void *p, size_t n, FEW)
+{
+	return (FEW_P(realloc(p, n)));
+}
+
+static void *
+few_reallocarray(void *p, size_t n, size_t m, FEW)
+{
+	return (FEW_P(reallocarray(p, n, m)));
+}
+
+static void *
+few_mallocarray(size_t n, size_t m, FEW)
+{
+	return (FEW_P(reallocarray(NULL, n, m)));
+}
+
+static void
+few_free(void *p)
+{
+	free(p);
+}
+
+ATF_TC_WITHOUT_HEAD(differ_fails);
+ATF_TC_BODY(differ_fails, tc)
+{
+	static const char	 a[] = "one\ntwo\nthree\nfour\n";
+	static const char	 b[] = "one\n2\nthree\nfour\nfive";
+	struct side		 sa = { (const uint8_t *)a, sizeof(a) - 1 };
+	struct side		 sb = { (const uint8_t *)b, sizeof(b) - 1 };
+	git_allocator		 few = { few_malloc, few_calloc, few_strdup,
+				    few_strndup, few_strndup, few_realloc,
+				    few_reallocarray, few_mallocarray,
+				    few_free };
+	struct diff		 d;
+	long			 n;
+	int			 plain = 0, binary;
+
+	git_libgit2_init();
+	ATF_REQUIRE(git_libgit2_opts(GIT_OPT_SET_ALLOCATOR, &few) == 0);
+	for (binary = 0; binary < 2; binary++)
+		for (n = 0; n < 60; n++) {
+			memset(&d, 0, sizeof(d));
+			allowed = n;
+			ATF_REQUIRE((binary ? diff_blob(&sa, &sb, &d) :
+			    diff_text(&sa, &sb, &d)) == 0);
+			ATF_REQUIRE(binary ? replay_binary(&d.body, 0, &sa,
+			    &sb) : replay_text(&d.body, 0, &sa, &sb));
+			if (!binary) {
+				ATF_REQUIRE(d.insertions == 2 ||
+				    d.insertions == 5);
+				plain += d.insertions == 5;
+			}
+			buf_free(&d.body);
+		}
+	ATF_CHECK(plain > 0 && plain < 60);
+	allowed = 1000000;
+}
+
+/* No byte of a body can be another one and pass. */
+ATF_TC_WITHOUT_HEAD(replay_is_strict);
+ATF_TC_BODY(replay_is_strict, tc)
+{
+	static const char	 a[] = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12";
+	static const char	 b[] = "1\n2\n3\nx\n5\n6\n7\n8\n9\n10\n11\ny\n";
+	struct side		 sa = { (const uint8_t *)a, sizeof(a) - 1 };
+	struct side		 sb = { (const uint8_t *)b, sizeof(b) - 1 };
+	struct side		 se = { (const uint8_t *)"", 0 };
+	struct diff		 d = { .insertions = 0 };
+	size_t			 i, len;
+	int			 bit, binary, passed = 0;
+
+	git_libgit2_init();
+	for (binary = 0; binary < 2; binary++) {
+		d.body.len = 0;
+		ATF_REQUIRE((binary ? diff_blob(&sa, &sb, &d) :
+		    diff_text(&sa, &sb, &d)) == 0);
+		for (i = 0; i < d.body.len; i++)
+			for (bit = 1; bit < 256; bit <<= 1) {
+				d.body.p[i] ^= (uint8_t)bit;
+				passed += binary ? replay_binary(&d.body, 0,
+				    &sa, &sb) : replay_text(&d.body, 0, &sa,
+				    &sb);
+				d.body.p[i] ^= (uint8_t)bit;
+			}
+		len = d.body.len;
+		for (d.body.len = 0; d.body.len < len; d.body.len++)
+			passed += binary ? replay_binary(&d.body, 0, &sa,
+			    &sb) : replay_text(&d.body, 0, &sa, &sb);
+		ATF_CHECK(!(binary ? replay_binary(&d.body, 0, &sa, &se) :
+		    replay_text(&d.body, 0, &sa, &se)));
+	}
+	/* A mark of a missing newline that only one bit spoils is a line. */
+	ATF_CHECK_EQ(passed, 0);
+	buf_free(&d.body);
+}
+
+/* Two pairs of letters that take the differ's hash from h to the same. */
+static unsigned long
+collide_pair(unsigned long h, char one[2], char two[2])
+{
+	unsigned long	x, y;
+	int		a, b, c;
+
+	for (a = 33; a < 127; a++)
+		for (c = a + 1; c < 127; c++) {
+			x = ((h * 33) ^ (unsigned long)a) * 33;
+			y = ((h * 33) ^ (unsigned long)c) * 33;
+			for (b = 33; b < 127 && (x ^ y) < 128; b++)
+				if (((unsigned long)b ^ x ^ y) > 32 &&
+				    ((unsigned long)b ^ x ^ y) < 127) {
+					one[0] = (char)a;
+					one[1] = (char)b;
+					two[0] = (char)c;
+					two[1] = (char)((unsigned long)b ^
+					    x ^ y);
+					return (x ^ (unsigned long)b);
+				}
+		}
+	atf_tc_fail("no pair");
+}
+
+/* Lines that differ and all have the one hash: a choice of two pairs, seventeen
+ * times. */
+static size_t
+colliding(char *p, size_t lines, unsigned int seed)
+{
+	char		pair[17][2][2];
+	unsigned long	h = 5381;
+	size_t		i, len = 0;
+	int		j;
+
+	for (j = 0; j < 17; j++)
+		h = collide_pair(h, pair[j][0], pair[j][1]);
+	for (i = 0; i < lines; i++) {
+		for (j = 0; j < 17; j++, len += 2)
+			memcpy(p + len, pair[j][(i ^ seed) >> j & 1], 2);
+		p[len++] = '\n';
+	}
+	return (len);
+}
+
+/* They do not hang a review. */
+ATF_TC(collisions);
+ATF_TC_HEAD(collisions, tc)
+{
+	atf_tc_set_md_var(tc, "timeout", "120");
+}
+ATF_TC_BODY(collisions, tc)
+{
+	static char	 a[100000 * 35], b[100000 * 35];
+	struct side	 sa = { (uint8_t *)a, 0 }, sb = { (uint8_t *)b, 0 };
+	struct diff	 d = { .insertions = 0 };
+	struct rusage	 ru;
+
+	git_libgit2_init();
+	sa.len = colliding(a, 100000, 0);
+	sb.len = colliding(b, 100000, 0x1ffff);
+	ATF_CHECK(diff_collides(&sa));
+	ATF_REQUIRE(diff_text(&sa, &sb, &d) == 0);
+	ATF_CHECK_EQ(d.insertions, 100000);
+	ATF_REQUIRE(getrusage(RUSAGE_SELF, &ru) == 0);
+	ATF_CHECK_MSG(ru.ru_utime.tv_sec < 5, "%ld s",
+	    (long)ru.ru_utime.tv_sec);
+	buf_free(&d.body);
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, forms);
+	ATF_TP_ADD_TC(tp, last_lines);
+	ATF_TP_ADD_TC(tp, bytes);
+	ATF_TP_ADD_TC(tp, names);
+	ATF_TP_ADD_TC(tp, owner_configuration);
+	ATF_TP_ADD_TC(tp, bounds);
+	ATF_TP_ADD_TC(tp, whole);
+	ATF_TP_ADD_TC(tp, sparse);
+	ATF_TP_ADD_TC(tp, stage);
+	ATF_TP_ADD_TC(tp, changed_meanwhile);
+	ATF_TP_ADD_TC(tp, differ_fails);
+	ATF_TP_ADD_TC(tp, replay_is_strict);
+	ATF_TP_ADD_TC(tp, collisions);
+	return (atf_no_error());
+}
