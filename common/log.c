@@ -25,7 +25,7 @@ log_fatal_to(int fd)
 	log_fatal_fd = fd;
 }
 
-static void
+static void __attribute__((format(printf, 4, 0)))
 log_line(int fd, const char *level, int errnum, const char *fmt, va_list ap)
 {
 	char	text[2048], line[4400], *seen;

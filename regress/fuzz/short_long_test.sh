@@ -1,0 +1,42 @@
+# Half a minute of fuzzing, from inputs made of the message list; the fuzzers
+# themselves run for as long as one likes (fuzz/rules.mk).
+
+fuzz_run()
+{
+	b=$SBX_SCRATCH/b
+	make -s -C "$SBX_SRC" BUILD="$b" "$b/fuzz/$1" "$b/fuzz/seeds" \
+	    >make.log 2>&1 || {
+		tail -n 20 make.log
+		atf_fail "make fuzz"
+	}
+	atf_check "$b/fuzz/seeds" "$b/seeds" fields imsg escape conf
+	[ "$(find "$b/seeds/$1" -type f | wc -l)" -gt 3 ] ||
+	    atf_fail "no inputs for $1"
+	mkdir found
+	if ! "$b/fuzz/$1" -max_total_time=7 -timeout=5 \
+	    -rss_limit_mb=1024 -max_len=70000 -print_final_stats=1 \
+	    -artifact_prefix="$PWD/" found \
+	    "$b/seeds/$1" >fuzz.log 2>&1; then
+		tail -n 60 fuzz.log
+		for f in crash-* leak-* oom-* timeout-*; do
+			[ -e "$f" ] && { echo "$f:"; od -c "$f" | head -n 40; }
+		done
+		atf_fail "$1"
+	fi
+	n=$(sed -n 's/^stat::number_of_executed_units: *//p' fuzz.log)
+	[ "${n:-0}" -gt 500 ] || atf_fail "$1: only $n inputs tried"
+}
+
+for f in fields imsg escape conf; do
+	atf_test_case $f
+	eval "${f}_head() { atf_set descr '7 seconds of fuzz/$f'; \
+	    atf_set timeout 600; }"
+	eval "${f}_body() { fuzz_run $f; }"
+done
+
+atf_init_test_cases()
+{
+	for f in fields imsg escape conf; do
+		atf_add_test_case $f
+	done
+}
