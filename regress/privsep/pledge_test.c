@@ -247,7 +247,9 @@ ATF_TC_BODY(deny_lists_refuse, tc)
 		CALL(B(INIT), socket, AF_NETLINK, SOCK_RAW, 12),
 		CALL(B(INIT), socketpair, 30 /* TIPC */, SOCK_STREAM, 0, 0),
 	};
-	static const struct call	clone3 = { "clone3", SYS_clone3, { 0 } };
+	static const struct call	clone3 = {
+		"clone3", SYS_clone3, { 0 }
+	};
 	size_t				i;
 
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
