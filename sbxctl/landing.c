@@ -47,8 +47,6 @@ apply_asking(struct conn *c, const char *sid, const struct out *out)
 	uint64_t	files;
 
 	review_get(c, sid, MSG_CHANGES, &body, &r);
-	if (r.error != NULL)
-		fail("%s", r.error);
 	out->changes(&r);
 	fflush(stdout);
 	memcpy(digest, r.digest, sizeof(digest));
@@ -164,8 +162,6 @@ discard_main(struct options *opts)
 	if (opts->argc > first)
 		discard_paths(c, sid, opts, first, &body.paths);
 	review_get(c, sid, MSG_DISCARD, &body, &r);
-	if (r.error != NULL)
-		fail("%s", r.error);
 	out_form(opts)->discarded(sid, r.landed);
 	review_free(&r);
 	free(sid);

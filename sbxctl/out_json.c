@@ -198,13 +198,15 @@ json_change(const struct m_CHANGE *f)
 }
 
 static void
-json_files(json_t *o, const struct review *r)
+json_files(json_t *o, const struct review *r, bool drifted)
 {
 	json_t	*list = json_array();
 	size_t	 i;
 
 	for (i = 0; i < r->nfiles; i++)
-		json_array_append_new(list, json_change(&r->files[i]));
+		if (!drifted || r->files[i].drift != NULL)
+			json_array_append_new(list, json_change(
+			    &r->files[i]));
 	json_put(o, "files", list);
 }
 
@@ -257,7 +259,7 @@ json_review(const struct review *r)
 		json_number(o, "patch_bytes", r->sum.bytes);
 		json_put(o, "incomplete", json_boolean(r->sum.incomplete));
 	}
-	json_files(o, r);
+	json_files(o, r, r->error != NULL);
 	return (o);
 }
 

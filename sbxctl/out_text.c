@@ -358,7 +358,8 @@ text_refused(const struct review *r)
 	size_t	i;
 
 	for (i = 0; i < r->nfiles; i++)
-		text_change(&r->files[i]);
+		if (r->files[i].drift != NULL)
+			text_change(&r->files[i]);
 	fflush(stdout);
 }
 

@@ -48,23 +48,29 @@ project_above(const char *path)
 	}
 }
 
-static const char *const project_never[] = { "/proc", "/sys", "/dev" };
+/* Fresh inside, or the machine's own: no files of anybody's project. */
+static void
+project_never(const char *given, const char *path)
+{
+	static const char *const	never[] = { "/proc", "/sys", "/dev" };
+	size_t				i;
+
+	for (i = 0; i < sizeof(never) / sizeof(never[0]); i++)
+		if (path_within(never[i], path))
+			fail("%s: nothing below %s can be a project: name "
+			    "another folder by --repo DIR", given, never[i]);
+}
 
 /* given: what the user said, for the message. */
 static void
 project_check(const char *given, const char *path, const struct who *who)
 {
-	struct stat	 st;
-	size_t		 i;
+	struct stat	st;
 
 	if (strcmp(path, "/") == 0)
 		fail("%s: the whole machine cannot be a project: name a "
 		    "folder by --repo DIR", given);
-	for (i = 0; i < sizeof(project_never) / sizeof(project_never[0]); i++)
-		if (path_within(project_never[i], path))
-			fail("%s: nothing below %s can be a project: name "
-			    "another folder by --repo DIR", given,
-			    project_never[i]);
+	project_never(given, path);
 	if (stat(path, &st) == -1)
 		fail("%s: %s: name an existing folder by --repo DIR", given,
 		    strerror(errno));
@@ -85,11 +91,15 @@ project_check(const char *given, const char *path, const struct who *who)
 char *
 project_find(const char *repo, const struct who *who)
 {
-	char	*cwd, *path;
+	char	*cwd, *path, clean[PATH_MAX];
 
 	if (repo != NULL) {
 		if (*repo == '\0')
 			fail("--repo: an empty path: name a folder");
+		/* Links of /proc lead anywhere: judged as they are named. */
+		if (*repo == '/' && path_clean("/", repo, clean,
+		    sizeof(clean)) == 0)
+			project_never(repo, clean);
 		if ((path = realpath(repo, NULL)) == NULL)
 			fail("--repo %s: %s: name an existing folder", repo,
 			    strerror(errno));

@@ -101,14 +101,12 @@ review_chunk(struct review *r, const struct m_CHUNK *in, uint64_t *next)
 	r->patchlen += in->data.len;
 }
 
-/* A refusal that comes with a list is told with it: the caller's affair. */
+/* An apply's refusal may be told with what has drifted: the caller's affair. */
 static void
 review_refused(struct review *r, const struct msg *msg)
 {
 	const struct m_ERROR	*e = msg->body;
 
-	if (r->nfiles == 0)
-		conn_refused(msg);
 	r->error = conn_error(msg);
 	strlcpy(r->code, e->code, sizeof(r->code));
 }
@@ -162,7 +160,9 @@ review_get(struct conn *c, const char *sid, uint32_t type, const void *body,
 		more = review_take(r, &msg, &next);
 		msg_free(&msg);
 	} while (more);
-	if (r->error != NULL || (type != MSG_CHANGES && type != MSG_PATCH))
+	if (r->error != NULL && type != MSG_APPLY)
+		fail("%s", r->error);
+	if (type != MSG_CHANGES && type != MSG_PATCH)
 		return;
 	if (!r->have)
 		fail("broken answer: a review without its summary");
@@ -238,8 +238,6 @@ changes_main(struct options *opts)
 	struct review	 r;
 
 	review_get(c, sid, MSG_CHANGES, &body, &r);
-	if (r.error != NULL)
-		fail("%s", r.error);
 	out_form(opts)->changes(&r);
 	review_free(&r);
 	free(sid);
@@ -247,24 +245,15 @@ changes_main(struct options *opts)
 	return (done(0));
 }
 
-static void
-review_patch(struct conn *c, const char *sid, struct review *r)
-{
-	struct m_PATCH	body = { .session = sid };
-
-	review_get(c, sid, MSG_PATCH, &body, r);
-	if (r->error != NULL)
-		fail("%s", r->error);
-}
-
 int
 diff_main(struct options *opts)
 {
 	struct conn	*c = conn_open();
 	char		*sid = session_find(c, opts->argv[0]);
+	struct m_PATCH	 body = { .session = sid };
 	struct review	 r;
 
-	review_patch(c, sid, &r);
+	review_get(c, sid, MSG_PATCH, &body, &r);
 	out_form(opts)->diff(&r);
 	review_free(&r);
 	free(sid);
@@ -341,6 +330,7 @@ patch_file(const char *file, const struct review *r)
 int
 patch_main(struct options *opts)
 {
+	struct m_PATCH	 body = { 0 };
 	struct conn	*c;
 	struct review	 r;
 	char		*sid;
@@ -350,7 +340,8 @@ patch_main(struct options *opts)
 		    "for standard output");
 	c = conn_open();
 	sid = session_find(c, opts->argv[0]);
-	review_patch(c, sid, &r);
+	body.session = sid;
+	review_get(c, sid, MSG_PATCH, &body, &r);
 	if (strcmp(opts->file, "-") != 0)
 		patch_file(opts->file, &r);
 	else if (patch_write(STDOUT_FILENO, &r) == -1)

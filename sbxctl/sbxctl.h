@@ -189,8 +189,8 @@ struct review {
 	char		 code[65];
 };
 
-/* Sends and collects until the answer's last message. A refusal is kept in
- * r->error where it comes with items of the review, or else fails. */
+/* Sends and collects until the answer's last message. A refusal fails; of an
+ * APPLY it is in r->error, for the list that comes with it. */
 void	review_get(struct conn *, const char *sid, uint32_t type,
 	    const void *body, struct review *);
 void	review_free(struct review *);
@@ -296,7 +296,7 @@ struct out {
 	void	(*diff)(const struct review *);
 	void	(*patch)(const struct review *, const char *file);
 	void	(*landed)(const struct review *);
-	void	(*refused)(const struct review *);	/* with its list */
+	void	(*refused)(const struct review *);	/* what drifted */
 	void	(*discarded)(const char *sid, uint64_t entries);
 	void	(*removed)(const char *sid);
 	void	(*checks)(const struct checks *, bool good);

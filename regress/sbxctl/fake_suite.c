@@ -211,11 +211,13 @@ on_apply(struct imsgbuf *ib, struct msg *msg)
 
 	if (m->digest.len != 0 && (m->digest.len != sizeof(digest) ||
 	    memcmp(m->digest.p, digest, sizeof(digest)) != 0)) {
+		send_changes(ib, msg->id);
 		fake_error(ib, msg->id, "land.stale",
 		    "the session has changed: look again");
 		return;
 	}
 	if (fake_does("drift")) {
+		send_changes(ib, msg->id);
 		fake_send(ib, MSG_CHANGE, msg->id, &moved);
 		fake_error(ib, msg->id, "land.drifted",
 		    "1 file has moved: nothing was applied");

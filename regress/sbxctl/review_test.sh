@@ -245,6 +245,10 @@ apply_body() {
 	    sbxctl apply one --digest "${digest%f}e"
 	atf_check -s exit:1 -o empty -e match:'^sbxctl: apply: there is no term' \
 	    sbxctl apply one
+	atf_check -s exit:1 -o save:json -e not-empty sbxctl apply one --json \
+	    --digest "${digest%f}e"
+	json json error land.stale
+	json json files '[]'
 	fake_stop
 	fake_start drift
 	atf_check -s exit:1 -o match:'^  M  a.txt .* DRIFTED: the real file has' \
@@ -253,6 +257,7 @@ apply_body() {
 	atf_check -s exit:1 -o save:json -e not-empty \
 	    sbxctl apply one --yes --json
 	json json error land.drifted
+	json json files# 1
 	json json files.0.drift 'the real file has changed since the start'
 	fake_stop
 }
