@@ -89,9 +89,10 @@ static void
 texts(void)
 {
 	static const char *const	conf[] = {
-		"{}", "{ \"state\": \"/var/lib/sbx\", \"socket\": \"/run/s\","
-		" \"socketGroup\": \"sbx\", \"roles\": { \"admin\": [0, "
-		"\"root\"], \"user\": [1001] } }", "{ // x\n}", "[[[[[[1]]]]]]",
+		"{}", "{ // x\n}", "[[[[[[1]]]]]]",
+		"{ \"state\": \"/var/lib/sbx\", \"socket\": \"/run/s\" }",
+		"{ \"socketGroup\": \"sbx\", \"roles\": { \"user\": [1001] } }",
+		"{ \"roles\": { \"admin\": [0, \"root\"], \"user\": [] } }",
 		"{\"state\":\"/a/../b\"}", "{\"roles\":{\"user\":[-1,1.5]}}"
 	};
 	static const char *const	text[] = {

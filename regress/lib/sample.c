@@ -234,12 +234,23 @@ strv_same(const struct strv *a, const struct strv *b)
 {
 	size_t	i;
 
-	if (a->n != b->n || (a->v == NULL) != (b->v == NULL))
+	if (a->v == NULL || b->v == NULL)
+		return (a->v == b->v && a->n == 0 && b->n == 0);
+	if (a->n != b->n)
 		return (false);
 	for (i = 0; i < a->n; i++)
 		if (strcmp(a->v[i], b->v[i]) != 0)
 			return (false);
-	return (a->v == NULL || (a->v[a->n] == NULL && b->v[b->n] == NULL));
+	return (a->v[a->n] == NULL && b->v[b->n] == NULL);
+}
+
+/* Bytes; NULL is not the same as none. */
+static bool
+bytes_same(const void *a, size_t alen, const void *b, size_t blen)
+{
+	if (a == NULL || b == NULL)
+		return (a == b);
+	return (alen == blen && (alen == 0 || memcmp(a, b, alen) == 0));
 }
 
 static bool
@@ -260,15 +271,12 @@ sample_same(const struct field *f, const void *a, const void *b)
 		return (*as == NULL || *bs == NULL ? *as == *bs :
 		    strcmp(*as, *bs) == 0);
 	case FIELD_BIN:
-		return (ab->len == bb->len && (ab->p == NULL) ==
-		    (bb->p == NULL) && (ab->len == 0 ||
-		    memcmp(ab->p, bb->p, ab->len) == 0));
+		return (bytes_same(ab->p, ab->len, bb->p, bb->len));
 	case FIELD_STRV:
 		return (strv_same(a, b));
 	case FIELD_U64V:
-		return (au->n == bu->n && (au->v == NULL) == (bu->v == NULL) &&
-		    (au->n == 0 || memcmp(au->v, bu->v, au->n *
-		    sizeof(*au->v)) == 0));
+		return (bytes_same(au->v, au->n * sizeof(*au->v), bu->v,
+		    bu->n * sizeof(*bu->v)));
 	}
 	return (false);
 }

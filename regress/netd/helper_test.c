@@ -178,6 +178,7 @@ inside_start(struct inside *i, int proto)
 	close(sv[1]);
 	i->sv = sv[0];
 	ATF_REQUIRE(recvmsg(i->sv, &mh, MSG_CMSG_CLOEXEC) == 1);
+	ATF_REQUIRE(CMSG_FIRSTHDR(&mh) != NULL);
 	memcpy(&i->sock, CMSG_DATA(CMSG_FIRSTHDR(&mh)), sizeof(int));
 }
 

@@ -283,16 +283,17 @@ ATF_TC_BODY(long_values, tc)
 	/* A path of 4,095 bytes, and of one more. */
 	n = (size_t)sprintf(text, "{\"state\":\"/");
 	memset(text + n, 'a', 4094);
-	strcpy(text + n + 4094, "\"}");
+	strlcpy(text + n + 4094, "\"}", 16);
 	run(file_with(text, strlen(text)), false);
 	ATF_REQUIRE(strncmp(answer, "state=/aaa", 10) == 0);
-	strcpy(text + n + 4094, "a\"}");
+	strlcpy(text + n + 4094, "a\"}", 16);
 	run(file_with(text, strlen(text)), false);
 	ATF_REQUIRE(strstr(answer, "ERROR") != NULL);
 	ATF_REQUIRE(strlen(answer) < 1000);
 	/* A file of 1 MiB, and of one byte more. */
 	memset(text, ' ', 1 << 21);
-	memcpy(text, "{}", 2);
+	text[0] = '{';
+	text[1] = '}';
 	run(file_with(text, 1 << 20), false);
 	ATF_REQUIRE_STREQ(answer, "READY");
 	run(file_with(text, (1 << 20) + 1), false);
@@ -306,10 +307,10 @@ ATF_TC_BODY(long_values, tc)
 	n = (size_t)sprintf(text, "{\"roles\":{\"user\":[1");
 	for (i = 1; i < 1024; i++)
 		n += (size_t)sprintf(text + n, ",%zu", i);
-	strcpy(text + n, "]}}");
+	strlcpy(text + n, "]}}", 16);
 	run(file_with(text, strlen(text)), false);
 	ATF_REQUIRE(strstr(answer, "roles.user=1023\nREADY") != NULL);
-	strcpy(text + n, ",7]}}");
+	strlcpy(text + n, ",7]}}", 16);
 	run(file_with(text, strlen(text)), false);
 	ATF_REQUIRE(strstr(answer, "ERROR") != NULL);
 	ATF_REQUIRE(strstr(answer, "roles.user: is [1,1,2") != NULL);

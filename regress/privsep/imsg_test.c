@@ -123,7 +123,7 @@ trickle(int from, int to)
 		mh.msg_control = NULL;
 	ATF_REQUIRE(sendmsg(to, &mh, 0) == 1);
 	if (mh.msg_control != NULL) {
-		cm = CMSG_FIRSTHDR(&mh);
+		ATF_REQUIRE((cm = CMSG_FIRSTHDR(&mh)) != NULL);
 		memcpy(&fd, CMSG_DATA(cm), sizeof(int));
 		close(fd);
 	}
