@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "privsep/pledge.h"
+#include "privsep/unveil.h"
 #include "review_lib.h"
 
 #ifndef SYS_open_tree
@@ -223,36 +225,96 @@ review_steps(struct review *r, struct job *job, bool walkonly)
 	return (rv);
 }
 
-static int
-review_do(struct review *r, bool walkonly)
+static void
+job_open(struct review *r, struct job *job)
 {
-	struct job	job = { .t0 = r->t0, .baselines = &r->baselines };
-	char		root[PATH_MAX];
-	int		rv;
+	static char	root[PATH_MAX];
 
 	snprintf(root, sizeof(root), "%s", at(r, "R"));
 	changeset_free(&r->set);
 	r->why[0] = '\0';
-	job.root = root;
-	job.hide = r->hide;
-	job.view = clone_ro(at(r, "V"));
-	job.layer = clone_ro(at(r, "S/u"));
-	ATF_REQUIRE((job.project = open(root, O_PATH | O_DIRECTORY)) != -1);
-	ATF_REQUIRE((job.stage = open(at(r, "G"), O_RDONLY | O_DIRECTORY)) !=
+	memset(job, 0, sizeof(*job));
+	job->t0 = r->t0;
+	job->baselines = &r->baselines;
+	job->root = root;
+	job->hide = r->hide;
+	job->view = clone_ro(at(r, "V"));
+	job->layer = clone_ro(at(r, "S/u"));
+	ATF_REQUIRE((job->project = open(root, O_PATH | O_DIRECTORY)) != -1);
+	ATF_REQUIRE((job->stage = open(at(r, "G"), O_RDONLY | O_DIRECTORY)) !=
 	    -1);
+}
+
+static void
+job_close(struct job *job)
+{
+	close(job->view);
+	close(job->layer);
+	close(job->project);
+	close(job->stage);
+	if (job->gitdir > 0)
+		close(job->gitdir);
+	if (job->commondir > 0)
+		close(job->commondir);
+}
+
+static int
+review_do(struct review *r, bool walkonly)
+{
+	struct job	job;
+	int		rv;
+
+	job_open(r, &job);
 	become(r->uid);
 	ATF_REQUIRE(changeset_setup(&job) == 0);
 	rv = review_steps(r, &job, walkonly);
 	become(0);
-	close(job.view);
-	close(job.layer);
-	close(job.project);
-	close(job.stage);
-	if (job.gitdir > 0)
-		close(job.gitdir);
-	if (job.commondir > 0)
-		close(job.commondir);
+	job_close(&job);
 	return (rv);
+}
+
+static void
+confine(const struct job *job)
+{
+	struct unveil	*u = unveil_begin();
+
+	unveil_fd(u, job->project, UNVEIL_READ);
+	unveil_fd(u, job->view, UNVEIL_READ);
+	unveil_fd(u, job->layer, UNVEIL_READ);
+	unveil_fd(u, job->stage, UNVEIL_READ | UNVEIL_WRITE);
+	if (job->gitdir > 0)
+		unveil_fd(u, job->gitdir, UNVEIL_READ);
+	if (job->commondir > 0)
+		unveil_fd(u, job->commondir, UNVEIL_READ);
+	unveil_end(u);
+	pledge(PLEDGE_LAND);
+}
+
+int
+review_confined(struct review *r)
+{
+	struct job	job;
+	pid_t		pid;
+	int		status;
+
+	job_open(r, &job);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		if (setresgid(r->uid, r->uid, r->uid) == -1 ||
+		    setresuid(r->uid, r->uid, r->uid) == -1 ||
+		    changeset_setup(&job) == -1)
+			_exit(2);
+		confine(&job);
+		if (review_steps(r, &job, false) == -1) {
+			dprintf(2, "%s\n", r->why);
+			_exit(1);
+		}
+		_exit(0);
+	}
+	ATF_REQUIRE(waitpid(pid, &status, 0) == pid);
+	job_close(&job);
+	return (WIFEXITED(status) ? WEXITSTATUS(status) :
+	    128 + WTERMSIG(status));
 }
 
 int

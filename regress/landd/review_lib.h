@@ -51,6 +51,9 @@ int	review_run(struct review *);
 int	review_run_stopped(struct review *);
 /* The walk alone. */
 int	review_walk(struct review *);
+/* All of it in a child that is confined as the landing's child is: Landlock
+ * on the descriptors, the filter. Its exit status; the set stays empty. */
+int	review_confined(struct review *);
 
 /* In the world, as root but owned by uid; parents are made. */
 void	review_file(struct review *, const char *path, const char *text);

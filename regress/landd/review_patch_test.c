@@ -452,6 +452,39 @@ ATF_TC_BODY(stage, tc)
 	review_free(&r);
 }
 
+/* All of it as the landing's child does it: nothing but its descriptors, and
+ * under its filter; many entries, large and small, hidden and ignored. */
+ATF_TC_WITHOUT_HEAD(confined);
+ATF_TC_BODY(confined, tc)
+{
+	struct review	r;
+	char		hide[PATH_MAX];
+	char		*free_one, *confined_one;
+
+	begin(&r);
+	review_file(&r, "R/.gitignore", "*.o\n");
+	review_file(&r, "R/d/key", "secret\n");
+	review_file(&r, "R/d/a", "a\n");
+	review_file(&r, "R/a.o", "a\n");
+	review_sh(&r, "cd R; git init -q --template= .; git add .; "
+	    "seq 1 200000 >large; head -c 3000000 /dev/urandom >bin");
+	snprintf(hide, sizeof(hide), "%s/R/d/key", r.dir);
+	r.hide[0] = hide;
+	review_mask_file(&r, "d/key");
+	review_start(&r);
+	review_sh(&r, "cd V; for i in $(seq 1 400); do echo $i >new$i; done; "
+	    "mv d e; echo more >>large; echo more >>bin; echo more >>a.o; "
+	    "ln -s /etc/shadow link; mkfifo p; git add -A");
+	run(&r);
+	free_one = strdup(review_patch(&r));
+	ATF_REQUIRE_EQ(review_confined(&r), 0);
+	confined_one = strdup(review_patch(&r));
+	ATF_CHECK_STREQ(free_one, confined_one);
+	free(free_one);
+	free(confined_one);
+	review_free(&r);
+}
+
 /* The real file is read again for the patch: another one is noticed. */
 ATF_TC_WITHOUT_HEAD(changed_meanwhile);
 ATF_TC_BODY(changed_meanwhile, tc)
@@ -691,6 +724,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, whole);
 	ATF_TP_ADD_TC(tp, sparse);
 	ATF_TP_ADD_TC(tp, stage);
+	ATF_TP_ADD_TC(tp, confined);
 	ATF_TP_ADD_TC(tp, changed_meanwhile);
 	ATF_TP_ADD_TC(tp, differ_fails);
 	ATF_TP_ADD_TC(tp, replay_is_strict);

@@ -34,3 +34,10 @@ regress/landd/review_ignore_test_LIBS = libgit2 zlib
 landd_test_SRCS = regress/landd/landd_lib.c regress/lib/scripted.c \
 	regress/lib/sample.c
 regress/landd/landd_job_test_SRCS = $(landd_test_SRCS)
+regress/landd/review_speed_long_test_SRCS = $(review_test_SRCS)
+regress/landd/review_speed_long_test_LIBS = libgit2 zlib
+regress/landd/landd_end_test_SRCS = regress/landd/mill.c \
+	regress/landd/hands.c $(landd_test_SRCS) \
+	regress/landd/review_lib.c regress/landd/review_tree.c \
+	landd/tree.c $(review_SRCS)
+regress/landd/landd_end_test_LIBS = libgit2 zlib
