@@ -55,6 +55,11 @@ view_live(struct child *c, struct view *v)
 	    st.st_ino != s->ino)
 		return (fault("mount.identity", "project %s is not the folder "
 		    "that the session was started on", shown(s->project)));
+	/* What the owner has replaced or removed meanwhile is no change of the
+	 * session's, and from now on it sees it too. */
+	if (fs_refresh(s->clone[CLONE_PROJECT], "the project") == -1 ||
+	    fs_refresh(s->clone[CLONE_HOME], "home") == -1)
+		return (-1);
 	v->merged = fs_clone(s->clone[CLONE_PROJECT], "the project");
 	return (v->merged == -1 ? -1 :
 	    fs_attr(v->merged, VIEW_ATTRS, "the project"));
