@@ -1,7 +1,7 @@
 # Every process of a live session and its suite, against the architecture's
 # table: uids, groups, the five capability sets, no_new_privs, seccomp,
 # namespaces, descriptors.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 # field PID NAME: of /proc/PID/status, blanks made single.
 field()

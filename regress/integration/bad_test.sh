@@ -1,20 +1,20 @@
 # Bad input: one line, the right status, nothing changed, nothing left.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 # Fails unless the refusals since begin left nothing of a session.
 nothing_left()
 {
-	sbx_state_check
+	int_state_check
 	atf_check -o empty find "$SBX_STATE/sbxd/w" -mindepth 1
-	sbx_clean_check_running
+	running_check
 }
 
-# As sbx_clean_check, with the suite still there.
+# As int_clean_check, with the suite still there.
 running_mark()
 {
 	sbx-cleanstate >running.mark
 }
-sbx_clean_check_running()
+running_check()
 {
 	n=0
 	until sbx-cleanstate >running.now && cmp -s running.mark running.now
@@ -232,13 +232,13 @@ state_unfit_body()
 	cd "$P" || atf_fail cd
 	# Where no overlay can have its upper folder.
 	sbx_fresh_fs noxattr "$SBX_SCRATCH/noxattr"
-	sbx_clean_mark
+	int_clean_mark
 	int_refused 125 "$SBX_SCRATCH/noxattr" \
 	    env SBX_STATE="$SBX_SCRATCH/noxattr/s" sbxctl run -- true
-	sbx_clean_check
+	int_clean_check
 	atf_check -s exit:1 -o ignore -e match:noxattr \
 	    env SBX_STATE="$SBX_SCRATCH/noxattr/s" timeout 20 sbxd -d
-	sbx_clean_check
+	int_clean_check
 	atf_check umount "$SBX_SCRATCH/noxattr"
 	# Somebody else's; writable for others; a link; below such a one.
 	int_who user
@@ -248,13 +248,13 @@ state_unfit_body()
 	mkdir "$SBX_SCRATCH/mine"
 	ln -s mine "$SBX_SCRATCH/link"
 	AS='' P=$HOME/p1
-	sbx_clean_mark
+	int_clean_mark
 	for d in theirs open link; do
 		int_refused 125 "$SBX_SCRATCH/$d" \
 		    env SBX_STATE="$SBX_SCRATCH/$d" sbxctl run -- true
 		atf_check -o empty find "$SBX_SCRATCH/$d" -mindepth 1
 	done
-	sbx_clean_check
+	int_clean_check
 }
 
 atf_test_case state_full
@@ -272,8 +272,8 @@ state_full_body()
 	chown "$int_user:" "$P/big"
 	sbx_fresh_fs ext4 "$SBX_SCRATCH/small" 8M
 	SBX_STATE=$SBX_SCRATCH/small/state
-	sbx_clean_mark
-	sbx_suite_start
+	int_clean_mark
+	int_suite
 	before=$(sbx_tree "$P")
 	# The session is told, nobody else.
 	run -- sh -c 'echo kept >f; head -c 20000000 /dev/zero >g || echo full
@@ -298,7 +298,7 @@ state_full_body()
 	atf_check -o match:'landed' sbxctl apply --yes "$sid"
 	atf_check -o inline:'kept\n' cat "$P/f"
 	atf_check -o ignore sbxctl rm --discard "$sid"
-	sbx_state_check
+	int_state_check
 	int_end
 	atf_check umount "$SBX_SCRATCH/small"
 }

@@ -1,5 +1,5 @@
 # The main job on a clone of this repository: git and a build inside.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 # clone_here root|user: $P is a clone of this repository, that one's.
 clone_here()

@@ -1,6 +1,6 @@
 # kill -9 of every program at every time: no process, mount, control group or
 # half a landing is left, and what a session did is kept.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 # The suite ended or was ended; nothing of it is there but its state.
 all_gone()
@@ -14,7 +14,7 @@ all_gone()
 	done
 	atf_check -s exit:1 -o empty grep -e ' sbx ' -e ' overlay ' \
 	    /proc/self/mountinfo
-	sbx_clean_check
+	int_clean_check
 }
 
 # One suite, one live session that changed something; $1 is killed.
@@ -22,7 +22,7 @@ broker_one()
 {
 	victim=$1
 	int_who user
-	sbx_suite_start
+	int_suite
 	int_live kill sh -c 'echo in >f; echo in >>a.txt; setsid sleep 777 &
 	    exec sleep 778'
 	int_wait sh -c "sbxctl changes $sid 9>&- | grep -q 'A  f'"
@@ -38,13 +38,13 @@ broker_one()
 	all_gone
 	atf_check -s exit:1 -o empty pgrep -f 'sleep 77[78]'
 	# The layer is kept, and lands.
-	sbx_suite_start
+	int_suite
 	atf_check -o match:"^$sid .*ended" sbxctl ls
 	atf_check -o match:'A  f' -o match:'M  a.txt' sbxctl changes "$sid"
 	atf_check -o match:'2 files landed' sbxctl apply --yes "$sid"
 	atf_check -o ignore sbxctl rm "$sid"
-	sbx_state_check
-	sbx_suite_stop || atf_fail "sbxd ended with $?"
+	int_state_check
+	int_stop
 	all_gone
 }
 
@@ -56,7 +56,7 @@ for int_case in sbxd spawn netd mountd landd; do
 	}
 	${int_case}_body() {
 		int_tools
-		sbx_clean_mark
+		int_clean_mark
 		broker_one $int_case
 	}"
 done
@@ -111,12 +111,12 @@ starting_body()
 {
 	int_tools
 	int_who user
-	sbx_clean_mark
+	int_clean_mark
 	i=0
 	for victim in sbxd sbxctl spawn mountd worker init sbxd sbxctl landd \
 	    netd sbxd spawn; do
 		i=$((i + 1))
-		sbx_suite_start
+		int_suite
 		(cd "$P" && exec sbxctl run --as "$int_user" -- sh -c \
 		    "echo $i >f$i; exec sleep 779") >out 2>err &
 		ctl=$!
@@ -140,13 +140,13 @@ starting_body()
 		all_gone
 	done
 	# What is in the state can be looked at and removed, each of them.
-	sbx_suite_start
+	int_suite
 	for sid in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
 		atf_check -o ignore sbxctl changes "$sid"
 		atf_check -o ignore sbxctl rm --discard "$sid"
 	done
-	sbx_state_check
-	sbx_suite_stop || atf_fail "sbxd ended with $?"
+	int_state_check
+	int_stop
 	all_gone
 	# At a killed start the layer may be there without a record: swept.
 	atf_check_equal "" "$(ls "$SBX_STATE/s")"
@@ -156,7 +156,7 @@ starting_body()
 landing_one()
 {
 	victim=$1 delay=$2
-	sbx_suite_start
+	int_suite
 	int_live_done
 	before=$(int_content "$P")
 	sbxctl apply --yes "$sid" >out 2>err &
@@ -178,7 +178,7 @@ landing_one()
 	*)
 		wait "$sbx_suite" || :
 		all_gone
-		sbx_suite_start
+		int_suite
 		int_wait sh -c "sbxctl changes $sid >/dev/null 2>&1"
 		;;
 	esac
@@ -194,7 +194,7 @@ landing_one()
 	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
 	atf_check -o empty find "$P" -name '*sbx*'
 	atf_check -o ignore sbxctl rm "$sid"
-	sbx_suite_stop || atf_fail "sbxd ended with $?"
+	int_stop
 	all_gone
 }
 # A project and a session of it that has ended, with 302 changes.
@@ -229,7 +229,7 @@ landing_body()
 {
 	int_tools
 	int_who user
-	sbx_clean_mark
+	int_clean_mark
 	d=0
 	for victim in land sbxd landd mountd sbxctl land spawn sbxd land \
 	    landd; do

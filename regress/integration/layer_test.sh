@@ -1,5 +1,5 @@
 # Cases A: the overlay, as programs inside and the owner outside find it.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 atf_test_case submounts
 submounts_head()
@@ -41,7 +41,7 @@ submounts_body()
 {
 	int_begin
 	int_both submounts_one
-	sbx_suite_stop || atf_fail "sbxd ended with $?"
+	int_stop
 }
 
 atf_test_case below
@@ -59,8 +59,8 @@ below_body()
 	mkdir "$HOME/.local"
 	SBX_STATE=$HOME/.local/sbx
 	export SBX_STATE
-	sbx_clean_mark
-	sbx_suite_start
+	int_clean_mark
+	int_suite
 	# The state is hidden, at home and wherever it is reached.
 	atf_check -o inline:'no\n' run -- sh -c \
 	    'ls -A ~/.local/sbx >/dev/null 2>&1 || echo no'
@@ -88,7 +88,7 @@ below_body()
 	int_end
 	# The state below the project itself.
 	SBX_STATE=$P/.sbx
-	sbx_suite_start
+	int_suite
 	atf_check -o not-match:'\.sbx' run -- ls -A
 	int_keep sh -c 'echo z >z; rm -rf .sbx; mkdir .sbx; echo q >.sbx/q'
 	atf_check -o match:'A  z' -o not-match:'A  .sbx' sbxctl changes "$sid"
@@ -322,7 +322,7 @@ readonly_one()
 	    head -n 1 | sed 's/^[4-9]$/4/')"
 	atf_check -o inline:'l\n' cat "$who_home/lib/l"
 	atf_check -o inline:'v\n' cat "$P/vendor/v"
-	sbx_state_check
+	int_state_check
 	# One that is or contains home or the project: ignored, and said.
 	for d in "$P" "$who_home" / "$P/."; do
 		run --keep --ro "$d" -- sh -c 'echo x >f' 2>err ||

@@ -1,5 +1,5 @@
 # Reviews and landings while the session runs.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 atf_test_case ghosts
 ghosts_head()
@@ -51,12 +51,20 @@ ghosts_one()
 	    new/n gone/1'
 	atf_check -o file:said sh -c "cd $P && find . -name .git -prune -o \
 	    -print | sort; cat a.txt new/n gone/1"
-	# And so does the session, on top of that, and lands again.
-	in_session 'echo in2 >>a.txt; echo in2 >>gone/1; rm new/n'
-	atf_check -o match:'M  a.txt' -o match:'M  gone/1' -o match:'D  new/n' \
-	    -o match:'^3 files changed' sbxctl changes "$sid"
-	atf_check -o match:'3 files landed' sbxctl apply --yes "$sid"
-	atf_check -o match:owner1 -o match:in2 cat "$P/a.txt"
+	# And so does the session: on top of its own landing that lands again,
+	# on top of the owner's it is the owner's to say.
+	in_session 'echo in2 >>moved/main.c; rm dir/a; echo in3 >>a.txt'
+	atf_check -o match:'M  a.txt  .*DRIFTED' -o match:'M  moved/main.c' \
+	    -o match:'D  dir/a' -o match:'^3 files changed' \
+	    sbxctl changes "$sid"
+	atf_check -s exit:1 -o ignore -e match:a.txt sbxctl apply --yes "$sid"
+	atf_check -o match:discarded sh -c \
+	    "cd $P && sbxctl discard --yes $sid a.txt"
+	in_session 'cat a.txt'
+	atf_check -o match:owner1 -o not-match:in3 cat said
+	atf_check -o match:'2 files landed' sbxctl apply --yes "$sid"
+	atf_check -o match:in2 cat "$P/moved/main.c"
+	atf_check test ! -e "$P/dir/a"
 	printf 'exit\n' >&9
 	exec 9>&-
 	wait "$live" || atf_fail "$(cat ghosts.err)"
@@ -119,6 +127,7 @@ frozen_body()
 	# A look refreshes: the session sees the owner's file.
 	atf_check -o ignore sbxctl changes "$sid"
 	exec 9>&-
+	int_wait sh -c "sbxctl ls | grep -q '^$sid .*ended'"
 	wait "$live" || atf_fail "$(cat frozen.err)"
 	atf_check -o match:landed sbxctl apply --yes "$sid"
 	atf_check test "$(cat "$P/count")" -ge "$last"

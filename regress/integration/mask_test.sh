@@ -1,5 +1,5 @@
 # Cases B: hidden paths.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 atf_test_case absent
 absent_head()
@@ -61,7 +61,7 @@ absent_body()
 	exec 9>&-
 	int_same "$before" "$(sbx_tree "$int_user_home")" "made on the host"
 	wait "$sbx_suite" || :
-	sbx_clean_check
+	int_clean_check
 }
 
 atf_test_case closed
@@ -224,12 +224,12 @@ nested_one()
 		    echo w >r/n; echo w >r/h/n; echo w >a/n; true' >out 2>err ||
 		    atf_fail "$order: $(cat err)"
 		atf_check -o inline:'plain\na:\n\nr/h:\n' cat out
-		sbx_state_check
+		int_state_check
 	done
 	for d in "$P" "$who_home" / "$(dirname "$who_home")"; do
 		int_refused 125 "$d" run --hide "$d" -- true
 	done
-	sbx_state_check
+	int_state_check
 }
 nested_body()
 {

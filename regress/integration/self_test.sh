@@ -1,5 +1,5 @@
 # A session that edits and rebuilds the very tree from which the suite runs.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 atf_test_case rebuilt
 rebuilt_head()
@@ -26,8 +26,8 @@ rebuilt_body()
 	AS=''
 	PATH=$P/build/bin:$P/build/sbin:$PATH
 	atf_check -o inline:"$P/build/sbin/sbxd\n" sh -c 'command -v sbxd'
-	sbx_clean_mark
-	sbx_suite_start
+	int_clean_mark
+	int_suite
 	atf_check_equal "$P/build/sbin/sbxd" "$(readlink "/proc/$sbx_suite/exe")"
 	programs=$(cd "$P/build" && sha256sum bin/* sbin/* libexec/sbx/*)
 	before=$(sbx_tree "$P")

@@ -1,5 +1,5 @@
 # ls, show, rm, doctor, version, their JSON, and how a session is named.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 json() {
 	python3 -c '
@@ -57,7 +57,7 @@ listed_body()
 	exec 9>&-
 	int_end
 	# Records outlive the suite.
-	sbx_suite_start
+	int_suite
 	atf_check -o match:"^$sid .*ended" -o match:'my name.*ended 5' sbxctl ls
 	int_end
 }
@@ -108,7 +108,7 @@ named_body()
 	cd "$SBX_SCRATCH" || atf_fail cd
 	atf_check -o ignore sbxctl rm "$b"
 	atf_check -o ignore sbxctl rm "$c"
-	sbx_state_check
+	int_state_check
 	int_end
 }
 
@@ -123,17 +123,17 @@ removed_one()
 	before=$(sbx_tree "$P")
 	int_keep sh -c 'echo x >f; mkdir d; echo y >d/g; chmod 0 d'
 	int_refused 1 --discard sbxctl rm "$sid"
-	sbx_state_check "$sid"
+	int_state_check "$sid"
 	atf_check -o save:rm.json sbxctl rm --discard --json "$sid"
 	json rm.json "o == {'session': '$sid', 'removed': True}"
-	sbx_state_check
+	int_state_check
 	int_same "$before" "$(sbx_tree "$P")"
 	int_refused 1 "$sid" sbxctl show "$sid"
 	# After a landing there is nothing left to refuse for.
 	int_keep sh -c 'echo x >f'
 	atf_check -o ignore sbxctl apply --yes "$sid"
 	atf_check -o match:removed sbxctl rm "$sid"
-	sbx_state_check
+	int_state_check
 	# What cannot land waits as well.
 	int_keep mkfifo p
 	int_refused 1 --discard sbxctl rm "$sid"
@@ -144,7 +144,7 @@ removed_one()
 	    mkdir -p $d; : >$d/f; for i in $(seq 2000); do : >w$i; done
 	    mkdir r; : >r/f; chmod 0 r'
 	atf_check -o ignore sbxctl rm --discard "$sid"
-	sbx_state_check
+	int_state_check
 }
 removed_body()
 {
@@ -162,15 +162,15 @@ doctor_head()
 doctor_body()
 {
 	int_tools
-	sbx_clean_mark
+	int_clean_mark
 	atf_check -o match:'^no suite is running' sbxctl version
 	atf_check -o save:v.json sbxctl version --json
 	json v.json 'o["suite"] is None' 'o["protocol"] == 1'
 	atf_check -o save:text sbxctl doctor
 	atf_check -o match:'^ok  *kernel' -o match:'sessions can run here' \
 	    -o not-match:'^fail' cat text
-	sbx_clean_check
-	sbx_suite_start
+	int_clean_check
+	int_suite
 	atf_check -o match:"at $SBX_STATE/sbxd.sock" sbxctl version
 	atf_check -o save:v.json sbxctl version --json
 	json v.json "o['suite']['socket'] == '$SBX_STATE/sbxd.sock'"

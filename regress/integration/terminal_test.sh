@@ -1,5 +1,5 @@
 # Cases E, at a terminal with somebody at it: sbxctl run as a person sees it.
-. "$SBX_SRC/regress/integration/lib.sh"
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 # at_terminal COMMAND...: the steps come from stdin; sbxctl runs in a shell
 # that has the terminal's modes before and after.
@@ -37,7 +37,7 @@ choice_one()
 		never apply
 	EOT
 	atf_check_equal 0 "$status"
-	sbx_state_check
+	int_state_check
 	# Viewed and applied.
 	at_terminal "$ctl sh -c 'echo in >>a.txt; echo n >new; exit 4'" <<-'EOT'
 		expect M  a.txt
@@ -51,7 +51,7 @@ choice_one()
 		end
 	EOT
 	atf_check_equal 4 "$status"
-	sbx_state_check
+	int_state_check
 	atf_check -o match:in cat "$P/a.txt"
 	# Discarded.
 	at_terminal "$ctl sh -c 'echo d >disc'" <<-'EOT'
@@ -60,7 +60,7 @@ choice_one()
 		send discard\n
 		end
 	EOT
-	sbx_state_check
+	int_state_check
 	atf_check test ! -e "$P/disc"
 	# Kept: by the word, by an empty line, by end of file, by ^C, by
 	# hang-up, by a signal.
@@ -73,7 +73,7 @@ choice_one()
 			end
 		EOT
 		sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
-		sbx_state_check "$sid"
+		int_state_check "$sid"
 		atf_check -o match:'A  kept' sbxctl changes "$sid"
 		atf_check -o ignore sbxctl rm --discard "$sid"
 	done
@@ -81,7 +81,7 @@ choice_one()
 	(cd "$P" && pty "$OLDPWD/steps" sbxctl run $AS -- \
 	    sh -c 'echo k >kept') >shown 2>&1
 	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
-	sbx_state_check "$sid"
+	int_state_check "$sid"
 	atf_check -o ignore sbxctl rm --discard "$sid"
 	# What was typed before the question is no answer to it.
 	at_terminal "$ctl sh -c 'echo k >kept; sleep 0.5'" <<-'EOT'
