@@ -401,14 +401,39 @@ child_unknown(evutil_socket_t fd, short what, void *arg)
 	job_child_lost(arg, false, 0);
 }
 
+/* A child that fails early does not wait for what we still write to it: our
+ * write fails first, and why is in the socket. */
+static bool
+child_last_words(struct peer *p, struct msg *msg)
+{
+	const char	*why;
+	int		 r;
+
+	while ((r = imsg_next(&p->ib, msg, &why)) == 1 ||
+	    (r == 0 && imsg_read(&p->ib) > 0)) {
+		if (r == 0)
+			continue;
+		if (msg->type == MSG_ERROR)
+			return (true);
+		msg_free(msg);
+	}
+	return (false);
+}
+
 static void
 child_gone(struct peer *p, const char *why)
 {
 	static const struct timeval	tv = { .tv_sec = STATUS_WAIT };
 	struct job			*j = p->ctx;
+	struct msg			 msg;
 
 	if (why != NULL) {
 		child_broken(j, why);
+		return;
+	}
+	if (child_last_words(p, &msg)) {
+		land_on_error(p, &msg);
+		msg_free(&msg);
 		return;
 	}
 	if (j->ended) {
