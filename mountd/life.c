@@ -2,8 +2,10 @@
  * RELEASE waits for the end of a session's mounts, ERASE removes what is left.
  */
 #include <sys/inotify.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "../common/log.h"
 #include "attr.h"
 #include "fault.h"
+#include "layer.h"
 #include "mountd.h"
 #include "pending.h"
 #include "rm.h"
@@ -154,6 +157,38 @@ release_pending(const struct child *c)
 	return (r);
 }
 
+/* What the session wrote into its project: for most sessions nothing, and
+ * then nobody needs to start a review to know it. */
+static bool
+layer_is_pristine(const struct session *s)
+{
+	char		 path[PATH_MAX];
+	unsigned int	 n;
+	struct dirent	*de;
+	DIR		*d;
+	int		 u, fd;
+	bool		 empty = true;
+
+	if (layer_project(s->store, path, sizeof(path)) == -1 ||
+	    layer_find(s->store, path, &n) != 1 ||
+	    (u = layer_upper(s->store, n)) == -1) {
+		fault_clear();
+		return (false);
+	}
+	fd = openat(u, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(u);
+	if (fd == -1 || (d = fdopendir(fd)) == NULL)
+		return (false);
+	errno = 0;
+	while (empty && (de = readdir(d)) != NULL)
+		empty = strcmp(de->d_name, ".") == 0 ||
+		    strcmp(de->d_name, "..") == 0;
+	if (errno != 0)
+		empty = false;
+	closedir(d);
+	return (empty);
+}
+
 int
 release_run(struct child *c)
 {
@@ -177,7 +212,8 @@ release_run(struct child *c)
 		log_warnx("%s: %s", s->id, fault_text());
 		fault_clear();
 	}
-	child_send(c, MSG_RELEASED, -1, &sid);
+	child_send(c, layer_is_pristine(s) ? MSG_PRISTINE : MSG_RELEASED, -1,
+	    &sid);
 	return (0);
 }
 

@@ -24,15 +24,17 @@
 #include "mountd.h"
 #include "probe.h"
 #include "session.h"
+#include "sweep.h"
 
 struct mountd mountd;
 
 static void
 mountd_gone(struct peer *p, const char *why)
 {
+	peer_free(p);
+	sweep_end();
 	if (why != NULL)
 		fatalx("from sbxd: %s", why);
-	peer_free(p);
 	exit(0);
 }
 
@@ -81,6 +83,8 @@ mountd_store(const struct m_SUITE *suite)
 	struct stat	st;
 	int		state;
 
+	if (suite->cgroup != NULL)
+		sweep_begin(suite->cgroup);
 	if (!path_is_canonical(suite->state) || suite->state[1] == '\0')
 		fatalx("state folder \"%s\": not an absolute path",
 		    suite->state);

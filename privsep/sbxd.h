@@ -75,7 +75,11 @@ struct session {
 	uint64_t	 ns[8];		/* inodes, by enum in sbxd_helper.c */
 	/* teardown: answers owed */
 	bool		 killed, released;
+	bool		 pristine;	/* its project's layer is as it was made */
+	/* removal: who waits for it, if anybody does */
 	bool		 erase;
+	struct client	*remover;
+	uint32_t	 remover_id;
 	struct job	*job;
 	TAILQ_HEAD(, waiter) waiters;
 };
@@ -159,6 +163,9 @@ void		 session_end(struct session *, const char *reason);
 void		 session_fail(struct session *, const char *code,
 		    const char *reason);
 void		 session_settled(struct session *);
+void		 session_erase(struct session *, struct client *, uint32_t);
+void		 session_erase_failed(struct session *, const char *code,
+		    const char *why);
 void		 session_remove(struct session *);
 void		 sessions_stop(void);
 void		 idle_check(void);

@@ -103,6 +103,8 @@ client_drop(struct client *c)
 	TAILQ_FOREACH(s, &sbxd.sessions, entry) {
 		if (s->starter == c)
 			s->starter = NULL;
+		if (s->remover == c)
+			s->remover = NULL;
 		TAILQ_FOREACH_SAFE(w, &s->waiters, entry, next)
 			if (w->client == c) {
 				TAILQ_REMOVE(&s->waiters, w, entry);

@@ -159,6 +159,8 @@ helper_on_error(struct peer *p, struct msg *msg)
 	}
 	if (strcmp(e->code, "freeze.failed") == 0)
 		job_frozen(s, false);
+	else if (s->erase)
+		session_erase_failed(s, e->code, e->message);
 	else
 		session_fail(s, e->code, e->message);
 }
@@ -226,6 +228,7 @@ mountd_on_released(struct peer *p, struct msg *msg)
 	(void)p;
 	if (s == NULL)
 		return;
+	s->pristine = msg->type == MSG_PRISTINE;
 	s->released = true;
 	session_settled(s);
 }
@@ -237,8 +240,11 @@ mountd_on_erased(struct peer *p, struct msg *msg)
 	struct session		*s = helper_session(m->session);
 
 	(void)p;
-	if (s != NULL && s->erase)
-		session_remove(s);
+	if (s == NULL || !s->erase)
+		return;
+	if (s->remover != NULL)
+		peer_send(s->remover->peer, MSG_OK, s->remover_id, -1, NULL);
+	session_remove(s);
 }
 
 static void
@@ -365,6 +371,7 @@ static const struct handler mountd_table[] = {
 	{ MSG_MOUNTED, PERMIT_ALWAYS, mountd_on_mounted },
 	{ MSG_REFRESHED, PERMIT_ALWAYS, mountd_on_refreshed },
 	{ MSG_RELEASED, PERMIT_ALWAYS, mountd_on_released },
+	{ MSG_PRISTINE, PERMIT_ALWAYS, mountd_on_released },
 	{ MSG_LFD, PERMIT_ALWAYS, mountd_on_lfd },
 	{ MSG_VIEWED, PERMIT_ALWAYS, mountd_on_viewed },
 	{ MSG_CLEANED, PERMIT_ALWAYS, mountd_on_cleaned },

@@ -423,7 +423,6 @@ job_removed(struct job *j)
 	struct session	*s = j->session;
 	struct client	*c = j->client;
 	uint32_t	 reqid = j->reqid;
-	struct m_SID	 sid = { .session = s->rec.r.session };
 
 	if (j->files > 0 || j->skipped > 0 || j->ignored > 0) {
 		job_fail(j, "session.changes", "changes of it wait: apply or "
@@ -431,10 +430,7 @@ job_removed(struct job *j)
 		return;
 	}
 	job_finish(j);
-	s->erase = true;
-	if (c != NULL)
-		peer_send(c->peer, MSG_OK, reqid, -1, NULL);
-	peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
+	session_erase(s, c, reqid);
 }
 
 void

@@ -154,7 +154,6 @@ client_on_remove(struct peer *p, struct msg *msg)
 {
 	const struct m_REMOVE	*m = msg->body;
 	struct session		*s;
-	struct m_SID		 sid;
 
 	if ((s = client_session(p, msg->id, m->session)) == NULL)
 		return;
@@ -168,13 +167,12 @@ client_on_remove(struct peer *p, struct msg *msg)
 		    "reviewed, landed or removed: try again", m->session);
 		return;
 	}
-	if (!m->discard) {
+	if (!m->discard && !s->pristine) {
 		job_start(job_new(s, J_REMOVE, p->ctx, msg->id));
 		return;
 	}
-	audit("remove", s, ((struct client *)p->ctx)->uid, "discard=yes");
-	s->erase = true;
-	sid.session = s->rec.r.session;
-	peer_send(p, MSG_OK, msg->id, -1, NULL);
-	peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
+	if (m->discard)
+		audit("remove", s, ((struct client *)p->ctx)->uid,
+		    "discard=yes");
+	session_erase(s, p->ctx, msg->id);
 }

@@ -174,6 +174,35 @@ folder_remove(const char *id)
 		log_warn("removing the record of session %s", id);
 }
 
+/* The layer first; OK is answered when all of it is gone. */
+void
+session_erase(struct session *s, struct client *c, uint32_t id)
+{
+	struct m_SID	sid = { .session = s->rec.r.session };
+
+	s->erase = true;
+	s->remover = c;
+	s->remover_id = id;
+	peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
+}
+
+/* What is left of it is there still: it can be removed again. */
+void
+session_erase_failed(struct session *s, const char *code, const char *why)
+{
+	struct m_ERROR	e = {
+		.code = code, .message = why, .at = s->rec.r.session
+	};
+
+	log_warnx("session %s: %s", s->rec.r.session, why);
+	if (s->remover != NULL)
+		peer_send(s->remover->peer, MSG_ERROR, s->remover_id, -1, &e);
+	s->remover = NULL;
+	s->erase = false;
+	session_save(s);
+	idle_check();
+}
+
 /* ERASED has come: layer gone, now the record. */
 void
 session_remove(struct session *s)
@@ -202,8 +231,6 @@ session_answer(struct session *s)
 void
 session_settled(struct session *s)
 {
-	struct m_SID	sid = { .session = s->rec.r.session };
-
 	if (!s->killed || !s->released || s->state != S_ENDING)
 		return;
 	/* The job's child works on a view of its own; it has to end first. */
@@ -213,8 +240,7 @@ session_settled(struct session *s)
 	if (!s->ran) {
 		/* There is nothing to keep. */
 		session_answer(s);
-		s->erase = true;
-		peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
+		session_erase(s, NULL, 0);
 		return;
 	}
 	session_save(s);
