@@ -47,6 +47,7 @@ check_fails(void)
 	pid_t pid;
 	int status;
 
+	test_clean_ms = 300;
 	if ((pid = fork()) == 0) {
 		test_clean_check();
 		_exit(0);

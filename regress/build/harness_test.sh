@@ -85,16 +85,20 @@ clean_check_body()
 {
 	sbx_clean_mark
 	sbx_clean_check
+	sbx_clean_tenths=2
 	sleep 100 &
 	(sbx_clean_check) 2>err && atf_fail "a process was not seen"
 	atf_check -o match:'sleep' cat err
 	kill $!
 	wait $! || :
+	sbx_clean_tenths=30
 	sbx_clean_check
+	sbx_clean_tenths=2
 	mkdir m && mount -t tmpfs x m
 	(sbx_clean_check) 2>err && atf_fail "a mount was not seen"
 	atf_check -o match:' /.*/m ' cat err
 	umount m
+	sbx_clean_tenths=30
 	sbx_clean_check
 }
 

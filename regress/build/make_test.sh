@@ -57,7 +57,7 @@ setup_body()
 # What the linker made of one program.
 elf()
 {
-	readelf -Wl "$1" >headers && readelf -Wd "$1" >dynamic ||
+	{ readelf -Wl "$1" >headers && readelf -Wd "$1" >dynamic; } ||
 	    atf_fail "readelf $1"
 }
 

@@ -14,7 +14,8 @@
 #include "test.h"
 
 #define STATE_MAX	65536
-#define WAIT_MS		3000
+
+int	test_clean_ms = 3000;
 
 static char marked[STATE_MAX];
 
@@ -160,7 +161,7 @@ test_clean_check(void)
 	int ms;
 
 	ATF_REQUIRE_MSG(*marked != '\0', "no test_clean_mark before");
-	for (ms = 0; ms < WAIT_MS; ms += 20) {
+	for (ms = 0; ms < test_clean_ms; ms += 20) {
 		state_take(now);
 		if (strcmp(now, marked) == 0)
 			return;

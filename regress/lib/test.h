@@ -46,6 +46,7 @@ int	test_sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  */
 void	test_clean_mark(void);
 void	test_clean_check(void);
+extern int	test_clean_ms;		/* how long check waits */
 
 /*
  * A helper of the suite as the real program, with this test as its sbxd on
