@@ -4,6 +4,7 @@
 
 #include "fault.h"
 #include "fs.h"
+#include "mountd.h"
 #include "overlay.h"
 
 int
@@ -65,10 +66,12 @@ overlay_make(struct build *b, const char *path, int lower,
     const struct layer *l, int under)
 {
 	unsigned int	attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	char		what[512];
+	char		what[1024];
 	int		fs, mask;
 
-	snprintf(what, sizeof(what), "the overlay of %s", shown(path));
+	snprintf(what, sizeof(what), l != NULL ? "the overlay of %s, its "
+	    "layer in %s" : "the overlay of %s", shown(path),
+	    shown(mountd.state));
 	if (mask_make(&b->masks, &b->hides, path, lower,
 	    l == NULL && under == -1, &mask) == -1)
 		return (-1);

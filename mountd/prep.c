@@ -197,6 +197,9 @@ prep_compare(struct prep *p)
 		return (fault("mount.identity", "project %s is not the folder "
 		    "that the session's user opened", shown(p->m->project)));
 	for (i = 0; i < p->m->ro.n; i++) {
+		/* "/" contains home: it is ignored, and noted. */
+		if (strcmp(p->m->ro.v[i], "/") == 0)
+			continue;
 		if (p->init_ro[i] == -1 && p->ro[i] != -1) {
 			/* Not for this user's eyes: as if it were missing. */
 			close(p->ro[i]);

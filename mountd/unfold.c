@@ -264,6 +264,22 @@ fold_pin_all(struct clean *c, const char *path, const char *lower,
 	return (0);
 }
 
+/* Whiteouts that hid what showed through, where the real folder has nothing. */
+static int
+fold_drop_stale(struct clean *c, const char *path, const struct names *own)
+{
+	char		sub[PATH_MAX];
+	struct stat	base;
+	size_t		i;
+
+	for (i = 0; i < own->n; i++)
+		if (at_join(path, own->v[i], sub) == -1 ||
+		    (!at_stat(c->base, sub, &base) &&
+		    whiteout_drop(c->u, sub) == -1))
+			return (-1);
+	return (0);
+}
+
 int
 fold_undo(struct clean *c, const char *path, const char *lower,
     bool has_lower, const char **v, size_t n)
@@ -276,6 +292,8 @@ fold_undo(struct clean *c, const char *path, const char *lower,
 	r = fold_pin_all(c, path, lower, has_lower, &own);
 	if (r == 0 && has_lower)
 		r = fold_undo_lower(c, path, lower, &own, v, n);
+	if (r == 0)
+		r = fold_drop_stale(c, path, &own);
 	names_free(&own);
 	if (r == 0)
 		r = fold_undo_base(c, path, v, n);

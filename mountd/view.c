@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/path.h"
 #include "fault.h"
 #include "fs.h"
 #include "mountd.h"
@@ -65,14 +66,40 @@ view_live(struct child *c, struct view *v)
 	    fs_attr(v->merged, VIEW_ATTRS, "the project"));
 }
 
+/*
+ * Two lowers; but no lower may lie in another one, as a layer does whose
+ * state is below the project. An upper may, and read-only it is as good.
+ */
+static int
+view_overlay(struct child *c, struct build *b, const char *project, int lower)
+{
+	struct layer	l;
+	unsigned int	n;
+	int		u, mnt;
+
+	if (layer_find(c->s->store, project, &n) != 1)
+		return (-1);
+	if (path_within(project, mountd.state)) {
+		if (layer_open(c->s->store, project, lower, &l) == -1)
+			return (-1);
+		mnt = overlay_make(b, project, lower, &l, -1);
+		layer_close(&l);
+		return (mnt);
+	}
+	if ((u = layer_upper(c->s->store, n)) == -1)
+		return (-1);
+	mnt = overlay_make(b, project, lower, NULL, u);
+	close(u);
+	return (mnt);
+}
+
 /* Made anew from the layer, which is only read. */
 static int
 view_stopped(struct child *c, const char *project, struct view *v)
 {
 	const struct m_VIEW	*m = c->body;
 	struct build		 b;
-	unsigned int		 n;
-	int			 lower, u, r = -1;
+	int			 lower, r = -1;
 
 	lower = fs_openat2(mountd.root, project + 1, O_PATH | O_DIRECTORY,
 	    FS_PLAIN);
@@ -86,13 +113,8 @@ view_stopped(struct child *c, const char *project, struct view *v)
 	}
 	if (build_begin(&b, &m->hide) == 0 &&
 	    pending_run(c->s->store, &b) == 0 &&
-	    layer_find(c->s->store, project, &n) == 1 &&
-	    (u = layer_upper(c->s->store, n)) != -1) {
-		v->merged = overlay_make(&b, project, lower, NULL, u);
-		close(u);
-		if (v->merged != -1)
-			r = fs_attr(v->merged, VIEW_ATTRS, "the project");
-	}
+	    (v->merged = view_overlay(c, &b, project, lower)) != -1)
+		r = fs_attr(v->merged, VIEW_ATTRS, "the project");
 	build_end(&b);
 	close(lower);
 	return (r);
