@@ -253,7 +253,7 @@ peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
 }
 
 /* A path in the text may hold any byte, a message's text may not. */
-static void
+static void __attribute__((format(printf, 5, 0)))
 peer_error_send(struct peer *p, uint32_t id, const char *at, const char *code,
     const char *fmt, va_list ap)
 {

@@ -22,8 +22,8 @@
 #define IF2(n, a, b)	{ .name = #n, .argc = 2, .arg = { a, b } }
 #define IS(i, v)	SCMP_CMP64(i, SCMP_CMP_MASKED_EQ, LOW32, v)
 #define BITS(i, m, v)	SCMP_CMP64(i, SCMP_CMP_MASKED_EQ, m, v)
-#define ABOVE(i, v)	SCMP_CMP64(i, SCMP_CMP_GT, v)
-#define NOT(i, v)	SCMP_CMP64(i, SCMP_CMP_NE, v)
+#define ABOVE(i, v)	SCMP_CMP64(i, SCMP_CMP_GT, v, 0)
+#define NOT(i, v)	SCMP_CMP64(i, SCMP_CMP_NE, v, 0)
 #define END		{ .name = NULL }
 
 /* stdio: memory without a new way to run code, time, the descriptors that
