@@ -71,7 +71,10 @@ enter_folder(struct init *in, const char *kind, const char *path)
 {
 	int	fd;
 
-	if ((fd = enter_path(path, O_DIRECTORY)) != -1) {
+	fd = enter_path(path, O_DIRECTORY);
+	/* Searching it is enough to open it so; a project is read. */
+	if (fd != -1 && (strcmp(kind, "project") != 0 ||
+	    faccessat(fd, ".", R_OK | X_OK, AT_EACCESS) == 0)) {
 		enter_send(in, kind, 0, fd);
 		return;
 	}

@@ -33,7 +33,7 @@ init_send_error(struct init *in, const char *code, const char *fmt, va_list ap)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	if ((seen = escape_text(text, strlen(text), "")) == NULL)
 		_exit(1);
-	if ((len = strlen(seen)) > LIMIT_MESSAGE) {
+	if (strlen(seen) > LIMIT_MESSAGE) {
 		len = LIMIT_MESSAGE;
 		while (len > 0 && ((unsigned char)seen[len] & 0xc0) == 0x80)
 			len--;

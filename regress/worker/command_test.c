@@ -328,6 +328,35 @@ ATF_TC_BODY(environment, tc)
 	ATF_CHECK_STREQ("PATH=/bin:/usr/bin\nA=b c\nEMPTY=\n", s.out[1]);
 }
 
+/* More than a frame holds, and more than the kernel takes. */
+ATF_TC_WITHOUT_HEAD(environment_large);
+ATF_TC_BODY(environment_large, tc)
+{
+	static char		 text[30][100001];
+	const char		*env[32] = { "PATH=/bin:/usr/bin" };
+	struct session_opts	 o = { .argv = SH("env | wc -c"), .env = env };
+	int			 i;
+
+	for (i = 0; i < 30; i++) {
+		memset(text[i], 'x', 100000);
+		text[i][0] = (char)('A' + i);
+		text[i][1] = '=';
+		if (i < 15)
+			env[i + 1] = text[i];
+	}
+	session_simple(&s, &o);
+	ATF_CHECK(atoi(s.out[1]) > 1500000);
+	for (i = 15; i < 30; i++)
+		env[i + 1] = text[i];
+	session_begin(&s, &o);
+	session_tree(&s);
+	session_go(&s);
+	session_await(&s, &s.sbxd.exited, "EXITED");
+	ATF_CHECK_EQ(126, s.sbxd.status);
+	ATF_CHECK(strstr(s.sbxd.message, "too long") != NULL);
+	session_abort(&s);
+}
+
 ATF_TC_WITHOUT_HEAD(user);
 ATF_TC_BODY(user, tc)
 {
@@ -422,6 +451,24 @@ ATF_TC_BODY(cwd, tc)
 	session_abort(&s);
 }
 
+/* The longest path, of bytes that are no text: still one error. */
+ATF_TC_WITHOUT_HEAD(cwd_long);
+ATF_TC_BODY(cwd_long, tc)
+{
+	static char		path[LIMIT_PATH + 1] = "/";
+	struct session_opts	o = { .argv = ARGV("true"), .cwd = path };
+	size_t			i;
+
+	for (i = 1; i < LIMIT_PATH; i++)
+		path[i] = (char)(i % 3 == 0 ? 0xff : i % 3 == 1 ? 0xc3 : 0xa9);
+	session_begin(&s, &o);
+	session_tree(&s);
+	session_go(&s);
+	session_await(&s, &s.sbxd.errors, "ERROR");
+	ATF_CHECK_STREQ("cwd.missing", s.sbxd.code);
+	session_abort(&s);
+}
+
 /* With no network of the host's, a socket is opened for netd. */
 ATF_TC_WITHOUT_HEAD(network);
 ATF_TC_BODY(network, tc)
@@ -476,10 +523,12 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, found_not_executable);
 	ATF_TP_ADD_TC(tp, state);
 	ATF_TP_ADD_TC(tp, environment);
+	ATF_TP_ADD_TC(tp, environment_large);
 	ATF_TP_ADD_TC(tp, user);
 	ATF_TP_ADD_TC(tp, folders);
 	ATF_TP_ADD_TC(tp, readonly_paths);
 	ATF_TP_ADD_TC(tp, cwd);
+	ATF_TP_ADD_TC(tp, cwd_long);
 	ATF_TP_ADD_TC(tp, network);
 	ATF_TP_ADD_TC(tp, root);
 	return (atf_no_error());

@@ -69,15 +69,15 @@ ATF_TC_BODY(resize, tc)
 {
 	struct session_opts	o = at_tty(ARGV(test_program(
 				    "regress/worker/inside"), "winch"));
-	struct m_RESIZE		m;
+	struct m_RESIZE		m = { .rows = 10, .cols = 100 };
 	char			text[64];
 	int			i;
 
 	session_run(&s, &o);
 	session_expect(&s, "<0 24 80>");
 	for (i = 1; i <= 50; i++) {
-		m.rows = (uint64_t)(10 + i);
-		m.cols = (uint64_t)(100 + i);
+		m.rows++;
+		m.cols++;
 		session_client(&s, MSG_RESIZE, &m);
 		snprintf(text, sizeof(text), "<%d %d %d>", i, 10 + i,
 		    100 + i);
