@@ -11,7 +11,7 @@ int	fail_status = EXIT_OTHER;
 
 /* What is named in a line may hold any byte: nothing of it drives the
  * terminal, and one line stays one. */
-static void
+static void __attribute__((format(printf, 1, 0)))
 say_line(const char *fmt, va_list ap)
 {
 	char	*text, *seen;
