@@ -63,8 +63,9 @@ int	record_copy(struct record *, const struct m_RECORD *from);
 void	record_free(struct record *);
 /* A string that lives as long as the record; NULL: memory. */
 const char *record_string(struct record *, const char *);
-/* Whole old or whole new: temporary file, fsync, rename, fsync of dir. */
-int	record_save(const struct record *, int dir);
+/* Whole old or whole new: temporary file, rename; sync: and on the disk when
+ * it returns. */
+int	record_save(const struct record *, int dir, bool sync);
 /* -1 with a reason in *why. */
 int	record_load(struct record *, int dir, const char **why);
 

@@ -158,7 +158,7 @@ void		 session_free(struct session *);
 const char	*session_state(const struct session *);
 void		 session_set(struct session *, enum session_state,
 		    const char *reason);
-void		 session_save(struct session *);
+void		 session_save(struct session *, bool sync);
 void		 session_end(struct session *, const char *reason);
 void		 session_fail(struct session *, const char *code,
 		    const char *reason);

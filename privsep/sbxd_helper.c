@@ -280,18 +280,9 @@ mountd_on_refreshed(struct peer *p, struct msg *msg)
 }
 
 static int
-seal_write(struct session *s, const struct blob *seal)
+seal_write(int fd, const struct blob *seal)
 {
-	int	fd, r = -1;
-
-	fd = openat(s->dir, "seal", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
-	    O_CLOEXEC, 0600);
-	if (fd == -1)
-		return (-1);
-	if (write(fd, seal->p, seal->len) == (ssize_t)seal->len)
-		r = fdatasync(fd);
-	close(fd);
-	return (r);
+	return (write(fd, seal->p, seal->len) == (ssize_t)seal->len ? 0 : -1);
 }
 
 static void
@@ -299,16 +290,25 @@ landd_on_sealed(struct peer *p, struct msg *msg)
 {
 	const struct m_SEALED	*m = msg->body;
 	struct session		*s = helper_session(m->session);
+	int			 fd;
 
 	(void)p;
 	if (s == NULL || s->state != S_STARTING)
 		return;
-	if (seal_write(s, &m->seal) == -1) {
+	fd = openat(s->dir, "seal", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
+	if (fd == -1 || seal_write(fd, &m->seal) == -1) {
 		session_fail(s, "state.failed", "writing its seal");
+		if (fd != -1)
+			close(fd);
 		return;
 	}
 	s->sealed = true;
 	session_advance(s);
+	/* Without it nothing of the session lands; nobody waits for this. */
+	if (fdatasync(fd) == -1)
+		log_warn("session %s: its seal", s->rec.r.session);
+	close(fd);
 }
 
 static void

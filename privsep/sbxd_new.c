@@ -322,7 +322,7 @@ client_on_new(struct peer *p, struct msg *msg)
 		return;
 	}
 	/* While the others work: what they do must not be lost. */
-	session_save(s);
+	session_save(s, true);
 	idle_check();
 }
 
@@ -359,5 +359,5 @@ session_running(struct session *s)
 	if (s->starter_fd != -1)
 		close(s->starter_fd);
 	s->starter_fd = -1;
-	session_save(s);
+	session_save(s, false);
 }

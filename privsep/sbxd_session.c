@@ -133,11 +133,15 @@ session_free(struct session *s)
 	free(s);
 }
 
+/*
+ * sync where losing the record would lose the session's settings: at its
+ * start. That it runs or has ended a power cut tells just as well.
+ */
 void
-session_save(struct session *s)
+session_save(struct session *s, bool sync)
 {
 	s->rec.r.state = state_names[s->state];
-	if (record_save(&s->rec, s->dir) == -1)
+	if (record_save(&s->rec, s->dir, sync) == -1)
 		log_warn("writing the record of session %s",
 		    s->rec.r.session);
 }
@@ -199,7 +203,7 @@ session_erase_failed(struct session *s, const char *code, const char *why)
 		peer_send(s->remover->peer, MSG_ERROR, s->remover_id, -1, &e);
 	s->remover = NULL;
 	s->erase = false;
-	session_save(s);
+	session_save(s, false);
 	idle_check();
 }
 
@@ -243,7 +247,7 @@ session_settled(struct session *s)
 		session_erase(s, NULL, 0);
 		return;
 	}
-	session_save(s);
+	session_save(s, false);
 	log_info("session %s: ended%s%s", s->rec.r.session,
 	    s->rec.r.reason != NULL ? ": " : "",
 	    s->rec.r.reason != NULL ? s->rec.r.reason : "");
@@ -341,7 +345,7 @@ session_load(const char *id)
 	s->killed = s->released = true;
 	if (record_is_live(s->rec.r.state)) {
 		session_set(s, S_ENDED, "the suite ended while it ran");
-		session_save(s);
+		session_save(s, false);
 	}
 }
 
