@@ -277,8 +277,8 @@ ATF_TC_BODY(bad_mountd, tc)
 {
 	static const uint32_t	may[] = {
 		MSG_SFD, MSG_MOUNTED, MSG_REFRESHED, MSG_RELEASED, MSG_LFD,
-		MSG_VIEWED, MSG_CLEANED, MSG_ERASED, MSG_TEXT, MSG_END,
-		MSG_ERROR, 0
+		MSG_VIEWED, MSG_CLEANED, MSG_ERASED, MSG_PRISTINE, MSG_TEXT,
+		MSG_END, MSG_ERROR, 0
 	};
 
 	gone_bad("mountd", ROLE_MOUNTD, may);
@@ -302,14 +302,14 @@ ATF_TC_BODY(answers_out_of_nowhere, tc)
 {
 	static const struct {
 		const char	*name;
-		uint32_t	 type[12];
+		uint32_t	 type[16];
 	} t[] = {
 		{ "netd", { MSG_NETUP, MSG_TEXT, MSG_END, MSG_ERROR } },
 		{ "spawn", { MSG_SFD, MSG_STARTED, MSG_SENDED, MSG_KILLED,
 		    MSG_FROZEN, MSG_THAWED, MSG_TEXT, MSG_ERROR } },
 		{ "mountd", { MSG_SFD, MSG_MOUNTED, MSG_REFRESHED,
 		    MSG_RELEASED, MSG_LFD, MSG_VIEWED, MSG_CLEANED,
-		    MSG_ERASED, MSG_TEXT, MSG_END, MSG_ERROR } },
+		    MSG_ERASED, MSG_PRISTINE, MSG_TEXT, MSG_END, MSG_ERROR } },
 		{ "landd", { MSG_SEALED, MSG_LFD, MSG_STAGED, MSG_CHANGE,
 		    MSG_SKIPPED, MSG_IGNORED, MSG_LANDING, MSG_LANDED,
 		    MSG_END, MSG_ERROR } },
