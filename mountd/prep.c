@@ -131,9 +131,8 @@ prep_ro(struct prep *p)
 			return (fault("mount.ro", "read-only path %s: an "
 			    "absolute path without \".\" and \"..\" is "
 			    "needed", shown(ro->v[i])));
-		if (ro->v[i][1] != '\0')
-			p->ro[i] = fs_openat2(mountd.root, ro->v[i] + 1,
-			    O_PATH | O_NOFOLLOW, FS_PLAIN);
+		p->ro[i] = fs_openat2(mountd.root, ro->v[i][1] == '\0' ? "." :
+		    ro->v[i] + 1, O_PATH | O_NOFOLLOW, FS_PLAIN);
 	}
 	return (0);
 }
@@ -197,9 +196,6 @@ prep_compare(struct prep *p)
 		return (fault("mount.identity", "project %s is not the folder "
 		    "that the session's user opened", shown(p->m->project)));
 	for (i = 0; i < p->m->ro.n; i++) {
-		/* "/" contains home: it is ignored, and noted. */
-		if (strcmp(p->m->ro.v[i], "/") == 0)
-			continue;
 		if (p->init_ro[i] == -1 && p->ro[i] != -1) {
 			/* Not for this user's eyes: as if it were missing. */
 			close(p->ro[i]);
