@@ -64,7 +64,10 @@ demo_body()
 	atf_check_equal "" "$(ls -A "$root/var/tmp")"
 	in_root "$root" "make clean && make WERROR=1 CFLAGS= && \
 	    make install DESTDIR=/dest PREFIX=/usr && \
-	    /dest/usr/bin/sbxctl version"
+	    cd /var && SBX_STATE=/var/tmp/state \
+	    /dest/usr/bin/sbxctl run -- sh -c 'echo inside; exit 7' || \
+	    test \$? -eq 7"
+	atf_check -o match:'^inside' cat out
 	atf_check -o match:libexec/sbx/land find "$root/dest" -type f
 	in_root "$root" "make uninstall DESTDIR=/dest PREFIX=/usr"
 	atf_check -o empty find "$root/dest" -type f
