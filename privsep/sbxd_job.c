@@ -13,6 +13,7 @@
 
 #include "../common/digest.h"
 #include "../common/log.h"
+#include "../common/path.h"
 #include "sbxd.h"
 
 static uint32_t	job_next = 1;
@@ -215,6 +216,20 @@ job_files(struct job *j)
 	    O_TRUNC));
 }
 
+/* What the session's user hid, and the suite's state where the project has it
+ * below itself: inside it is not there, and that is no change. */
+static void
+job_hides(const struct m_RECORD *r, struct strv *hide)
+{
+	hide->n = r->hide.n;
+	if ((hide->v = calloc(r->hide.n + 2, sizeof(*hide->v))) == NULL)
+		fatal("hidden paths");
+	if (r->hide.n > 0)
+		memcpy(hide->v, r->hide.v, r->hide.n * sizeof(*hide->v));
+	if (path_within(r->project, sbxd.conf.state))
+		hide->v[hide->n++] = sbxd.conf.state;
+}
+
 static void
 job_send(struct job *j)
 {
@@ -222,7 +237,7 @@ job_send(struct job *j)
 	uint8_t			 seal[LIMIT_SEAL];
 	struct m_JOB		 m = {
 		.session = r->session, .what = job_words[j->what],
-		.live = j->live, .hide = r->hide, .seal = { seal, 0 }
+		.live = j->live, .seal = { seal, 0 }
 	};
 
 	if (seal_read(j->session, seal, &m.seal.len) == -1) {
@@ -238,7 +253,9 @@ job_send(struct job *j)
 		m.paths.v = (const char **)(uintptr_t)j->paths;
 		m.paths.n = j->npaths;
 	}
+	job_hides(r, &m.hide);
 	peer_send(sbxd.helper[H_LANDD], MSG_JOB, j->id, -1, &m);
+	free(m.hide.v);
 	if (job_files(j) == -1)
 		job_fail(j, "state.failed", strerror(errno));
 }
