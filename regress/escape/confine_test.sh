@@ -14,8 +14,8 @@ check()
 {
 	set -- "$1" "$2" "$3" "$4" "$(printf %016x "$5")"
 	atf_check_equal "$2 Uid: $3 $3 $3 $3" "$2 Uid: $(field "$1" Uid)"
-	gid=$(echo "$4" | cut -d, -f1)
-	atf_check_equal "$2 Gid: $gid $gid $gid $gid" \
+	g=$(echo "$4" | cut -d, -f1)
+	atf_check_equal "$2 Gid: $g $g $g $g" \
 	    "$2 Gid: $(field "$1" Gid)"
 	atf_check_equal "$2 Groups: $(echo "$4" | cut -d, -f2 -s)" \
 	    "$2 Groups: $(field "$1" Groups | sed 's/ $//')"
@@ -106,18 +106,18 @@ table_body()
 	check "$(one mountd)" mountd $((uid0 + 3)) $((uid0 + 3)) \
 	    $((1 << 21 | 31 | 1 << 27 | 1 << 31))
 	check "$(one landd)" landd $((uid0 + 4)) $((uid0 + 4)) 0
-	check "$(one worker)" worker $((uid0 + 5)) $((uid0 + 5)) 0
-	init=$(one init)
+	check "$(one sbx-worker)" worker $((uid0 + 5)) $((uid0 + 5)) 0
+	init=$(one sbx-init)
 	check "$init" init "$uid" "$gid,$gid" 0
 	command=$(pgrep -f '^sleep 1234')
 	check "$command" command "$uid" "$gid,$gid" 0
 	# One uid a role, and none of them a user's.
-	atf_check -o empty sh -c 'for p in sbxd spawn netd mountd landd worker
-	    init; do ps -o uid= -C $p; done | sort | uniq -d'
+	atf_check -o empty sh -c 'for p in sbxd spawn netd mountd landd \
+	    sbx-worker sbx-init; do ps -o uid= -C $p; done | sort | uniq -d'
 	for i in 0 1 2 3 4 5 6 7; do
 		atf_check -s exit:2 -o empty getent passwd $((uid0 + i))
 	done
-	for p in sbxd spawn netd landd worker; do
+	for p in sbxd spawn netd landd sbx-worker; do
 		ns "$(one $p)" $p cgroup ipc mnt net pid user uts
 	done
 	ns "$(one mountd)" mountd cgroup ipc net pid user uts
@@ -144,10 +144,10 @@ root_session_body()
 	int_who root
 	int_live asroot sleep 1234
 	# Root's own groups, whatever they are.
-	groups=$(id -G | tr ' ' '\n' | sort -n | tr '\n' ' ' | sed 's/ $//')
-	check "$(one init)" init 0 "0,$groups" 0
+	groups=$(field self Groups | sed 's/ $//')
+	check "$(one sbx-init)" init 0 "0,$groups" 0
 	check "$(pgrep -f '^sleep 1234')" command 0 "0,$groups" 0
-	ns "$(one init)" init net
+	ns "$(one sbx-init)" init net
 	kill "$live"
 	wait "$live" || :
 	exec 9>&-
@@ -204,13 +204,13 @@ descriptors_body()
 	int_begin
 	int_who user
 	int_live fds sh -c 'exec sleep 1234'
-	fds "$(one init)" init 'socket:\[[0-9]*\]|anon_inode:.*|/dev/null'
-	fds "$(one worker)" worker \
+	fds "$(one sbx-init)" init 'socket:\[[0-9]*\]|anon_inode:.*|/dev/null'
+	fds "$(one sbx-worker)" worker \
 	    'socket:\[[0-9]*\]|anon_inode:.*|/dev/null|pipe:.*|.*ns?:\[[0-9]*\]|(pid|user|mnt|net|cgroup):\[[0-9]*\]|/dev/ptmx|/'
 	command=$(pgrep -f '^sleep 1234')
 	atf_check_equal "0 1 2" "$(ls "/proc/$command/fd" | tr '\n' ' ' |
 	    sed 's/ $//')"
-	for p in worker init; do
+	for p in sbx-worker sbx-init; do
 		atf_check_equal 0 "$(wc -c <"/proc/$(one $p)/environ")"
 		for f in 0 1; do
 			atf_check_equal "$p /dev/null" \
@@ -221,7 +221,7 @@ descriptors_body()
 	exec 9>&-
 	kill "$live"
 	wait "$live" || :
-	atf_check -s exit:1 -o empty -e ignore run -- sh -c \
+	atf_check -s not-exit:0 -o empty -e ignore run -- sh -c \
 	    'cat /proc/1/environ /proc/1/maps; ls /proc/1/fd /proc/1/cwd/'
 	# Not dumpable: none of the suite's programs can be read or traced.
 	for p in spawn netd mountd landd; do
@@ -268,7 +268,7 @@ signals_body()
 	suite_uids
 	int_who user
 	int_live sig sleep 1234
-	for p in sbxd spawn netd mountd landd worker; do
+	for p in sbxd spawn netd mountd landd sbx-worker; do
 		pid=$(one $p)
 		# The session's user outside, and another role's uid.
 		for u in "$(id -u "$int_user")" $((uid0 + 6)); do
@@ -281,7 +281,7 @@ signals_body()
 		done
 	done
 	# D78: the session's user outside cannot enter its namespaces.
-	init=$(one init)
+	init=$(one sbx-init)
 	for n in user mnt pid net; do
 		atf_check -s not-exit:0 -o ignore -e ignore sbx-as \
 		    "$int_user" nsenter "--$([ $n = mnt ] && echo mount ||

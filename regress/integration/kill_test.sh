@@ -6,7 +6,7 @@
 all_gone()
 {
 	n=0
-	while [ -n "$(pgrep -x 'sbxd|spawn|netd|mountd|landd|land|worker|init')" ]
+	while [ -n "$(pgrep -x 'sbxd|spawn|netd|mountd|landd|land|sbx-worker|sbx-init')" ]
 	do
 		n=$((n + 1))
 		[ "$n" -lt 50 ] || atf_fail "still there: $(pgrep -al .)"
@@ -73,7 +73,7 @@ session_body()
 {
 	int_begin
 	int_who user
-	for victim in sbxctl worker init command; do
+	for victim in sbxctl sbx-worker sbx-init command; do
 		int_live "v$victim" sh -c 'echo in >f; setsid sleep 777 &
 		    exec sleep 778'
 		int_wait sh -c "sbxctl changes $sid 9>&- | grep -q 'A  f'"
@@ -92,7 +92,7 @@ session_body()
 		esac
 		int_wait sh -c "sbxctl ls | grep -q '^$sid .*ended'"
 		int_wait sh -c '! pgrep -f "sleep 77[78]" >/dev/null'
-		int_wait sh -c '! pgrep -x "worker|init" >/dev/null'
+		int_wait sh -c '! pgrep -x "sbx-worker|sbx-init" >/dev/null'
 		atf_check -o match:'A  f' sbxctl changes "$sid"
 		atf_check -o ignore sbxctl rm --discard "$sid"
 		atf_check -o inline:'on\n' run -- echo on
@@ -113,7 +113,7 @@ starting_body()
 	int_who user
 	int_clean_mark
 	i=0
-	for victim in sbxd sbxctl spawn mountd worker init sbxd sbxctl landd \
+	for victim in sbxd sbxctl spawn mountd sbx-worker sbx-init sbxd sbxctl landd \
 	    netd sbxd spawn; do
 		i=$((i + 1))
 		int_suite
@@ -129,7 +129,7 @@ starting_body()
 			kill -9 $(pgrep -x "$victim" || echo "$sbx_suite")
 		fi
 		case $victim in
-		worker | init | sbxctl)
+		sbx-worker | sbx-init | sbxctl)
 			wait "$ctl" || :
 			int_wait sh -c '! pgrep -f "sleep 779" >/dev/null'
 			kill "$sbx_suite" 2>/dev/null || :

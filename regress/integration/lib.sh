@@ -67,11 +67,9 @@ int_stop() {
 	atf_fail "sbxd does not end with 0"
 }
 
-# As sbx_clean_mark and _check. A suite that has given up root cannot remove
-# its own control group, in which spawn is: the next start does (ended_test).
+# As sbx_clean_mark and _check, for a folder that a case may have left.
 int_cleanstate() {
-	sbx-cleanstate >"$SBX_SCRATCH/.clean" &&
-	    grep -vE '/sbx-[0-9]+(/spawn)?$' "$SBX_SCRATCH/.clean"
+	sbx-cleanstate >"$SBX_SCRATCH/.clean" && cat "$SBX_SCRATCH/.clean"
 }
 int_clean_mark() {
 	int_cleanstate >"$SBX_SCRATCH/.mark"
@@ -226,7 +224,7 @@ int_pids() {
 # int_init SID: the pid of the session's init, of those that are a worker's
 # sibling; the only one where there is but one session.
 int_init() {
-	pgrep -x init | head -n 1
+	pgrep -x sbx-init | head -n 1
 }
 
 # int_content DIR: names, types, modes, links and bytes; no owner, no times.

@@ -338,7 +338,7 @@ signals_body()
 	exec 9>&-
 	int_wait sh -c "sbxctl ls | grep -q '$sid .*ended'"
 	atf_check -o match:'A  f' sbxctl changes "$sid"
-	int_wait sh -c '! pgrep -x init >/dev/null'
+	int_wait sh -c '! pgrep -x sbx-init >/dev/null'
 	int_end
 }
 
@@ -356,12 +356,12 @@ closed_body()
 	{ run -- yes | sleep 4; } 2>/dev/null &
 	sleep 1.5
 	atf_check -o inline:'others\n' run -- echo others
-	for p in $(int_pids worker) $(int_pids sbxd) $(int_pids sbxctl); do
+	for p in $(int_pids sbx-worker) $(int_pids sbxd) $(int_pids sbxctl); do
 		kb=$(awk '/^VmRSS/ { print $2 }' "/proc/$p/status")
 		[ "${kb:-0}" -lt 40000 ] || atf_fail "$p holds $kb KiB"
 	done
 	wait $! || :
-	int_wait sh -c '! pgrep -x init >/dev/null'
+	int_wait sh -c '! pgrep -x sbx-init >/dev/null'
 	int_end
 }
 

@@ -14,7 +14,7 @@ rebuilt_body()
 	int_tools
 	# The tree with its sources and what was built of it.
 	P=$HOME/tree
-	git clone -q "$SBX_SRC" "$P" || atf_fail "no clone"
+	git clone -q --no-hardlinks "$SBX_SRC" "$P" || atf_fail "no clone"
 	(cd "$SBX_SRC" && cp GNUmakefile config.mk "$P" && tar cf - common \
 	    privsep netd mountd landd worker sbxctl) | tar xf - -C "$P"
 	mkdir "$P/build"
