@@ -198,6 +198,10 @@ base85_line(const uint8_t **p, const uint8_t *end, struct buf *out)
 		}
 		if (v > UINT32_MAX)
 			return (false);
+		/* Behind the last byte there are zeros. */
+		if (left < 4 && (v & ((UINT64_C(1) << (32 - 8 * left)) - 1)) !=
+		    0)
+			return (false);
 		for (i = 3; i >= 0; i--, v >>= 8)
 			four[i] = (uint8_t)v;
 		if (buf_add(out, four, left < 4 ? left : 4) == -1)
@@ -292,6 +296,7 @@ binary_replay_one(const uint8_t **p, const uint8_t *end, const struct side *a,
 	struct replay	 r = { .p = *p, .end = end };
 	uint8_t		*raw = NULL;
 	uLongf		 len;
+	uLong		 used;
 	size_t		 size;
 	bool		 delta, good = false;
 
@@ -306,9 +311,10 @@ binary_replay_one(const uint8_t **p, const uint8_t *end, const struct side *a,
 		if (!base85_line(&r.p, end, &packed))
 			goto done;
 	len = size;
+	used = packed.len;
 	if (r.p == end || (raw = malloc(size + 1)) == NULL ||
-	    uncompress(raw, &len, packed.p, packed.len) != Z_OK ||
-	    len != size)
+	    uncompress2(raw, &len, packed.p, &used) != Z_OK ||
+	    len != size || used != packed.len)
 		goto done;
 	good = delta ? delta_replay(raw, size, a, b) : size == b->len &&
 	    (size == 0 || memcmp(raw, b->p, size) == 0);

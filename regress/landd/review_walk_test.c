@@ -207,6 +207,10 @@ ATF_TC_BODY(moved_folders, tc)
 	review_file(&r, "R/from/b", "from b\n");
 	review_file(&r, "R/from/deep/c", "deep c\n");
 	review_file(&r, "R/over/a", "over a\n");
+	review_file(&r, "R/from/same/name", "from the one\n");
+	review_file(&r, "R/over/same/name", "from the other\n");
+	review_file(&r, "R/from/same/bytes", "equal bytes\n");
+	review_file(&r, "R/over/same/bytes", "equal bytes\n");
 	review_file(&r, "R/redo/old", "old\n");
 	review_file(&r, "R/still/there", "there\n");
 	review_start(&r);
@@ -215,9 +219,12 @@ ATF_TC_BODY(moved_folders, tc)
 	    "rm -r over; mv from over; rm -r redo; mkdir redo; "
 	    "echo young >redo/young; mv still s; mv s still");
 	review(&r,
+	    "deleted 100644 0 from/same/bytes\n"
+	    "deleted 100644 0 from/same/name\n"
 	    "deleted 100644 0 over/a\n"
 	    "renamed 100644 100644 from/b -> over/b\n"
 	    "renamed 100644 100644 from/deep/c -> over/deep/c\n"
+	    "modified 100644 100644 over/same/name\n"
 	    "deleted 100644 0 redo/old\n"
 	    "added 0 100644 redo/young\n"
 	    "deleted 100644 0 src/sub/c.c\n"
