@@ -20,7 +20,8 @@ struct head {
 	struct blob	 digest;
 };
 
-#define HEAD(f, type, need, max)	RECORD_FIELD(head, f, #f, type, need, max)
+#define HEAD(f, type, need, max)					\
+	RECORD_FIELD(head, f, #f, type, need, max)
 static const struct field head_fields[] = {
 	HEAD(session, STR, true, LIMIT_SID),
 	HEAD(folder, PATH, true, 255),
@@ -43,7 +44,8 @@ struct step {
 	bool		 must;
 };
 
-#define STEP(f, type, need, max)	RECORD_FIELD(step, f, #f, type, need, max)
+#define STEP(f, type, need, max)					\
+	RECORD_FIELD(step, f, #f, type, need, max)
 static const struct field step_fields[] = {
 	STEP(op, STR, true, 16),
 	STEP(path, PATH, true, LIMIT_PATH),

@@ -55,7 +55,8 @@ recover_intent(const struct plan *p, int root, struct folder *f,
 
 static int
 recover_whole(const struct plan *p, int root, struct folder *f,
-    const char *sid, const uint8_t *journal, size_t len, struct landing_result *res)
+    const char *sid, const uint8_t *journal, size_t len,
+    struct landing_result *res)
 {
 	int	back;
 
@@ -101,8 +102,8 @@ landing_recover(const struct job *job, const char *sid,
 	else if (folder_open(&f, &p, root) == -1)
 		rv = landing_errno(res, "opening", p.folder);
 	else
-		rv = whole ? recover_whole(&p, root, &f, sid, journal, len,
-		    res) :
+		rv = whole ?
+		    recover_whole(&p, root, &f, sid, journal, len, res) :
 		    recover_intent(&p, root, &f, sid, res);
 	folder_close(&f);
 	plan_free(&p);

@@ -14,8 +14,8 @@
 
 /* An entry's place: its folder, its name there, and what stands there now. */
 struct place {
-	int		 parent;	/* O_PATH; -1: there is no such folder */
-	const char	*base;		/* points into the path given */
+	int		 parent;	/* O_PATH; -1: no such folder */
+	const char	*base;		/* in the path given */
 	bool		 present;
 	struct stat	 st;
 };

@@ -232,7 +232,8 @@ killed(int n)
 	    "for i in $(seq 300); do echo $i >R/$((i%%7))/$i; done");
 	mill_start(&m);
 	review_sh(&m.r, "cd V && for i in $(seq 1 2 300); do "
-	    "echo new >$((i%%7))/$i; done; rm -r 3; mkdir new && echo n >new/n");
+	    "echo new >$((i%%7))/$i; done; rm -r 3; mkdir new && "
+	    "echo n >new/n");
 	ATF_REQUIRE(test_sh("cp -a '%s/R' '%s/O'", m.r.dir, m.r.dir) == 0);
 	m.working = kill_later;
 	kill_size = n % 4 == 0 ? 1 : 4096;

@@ -357,7 +357,9 @@ lab_hear_bytes(struct lab *lab, const char *kind, size_t *len)
 void
 lab_say_item(struct lab *lab)
 {
-	struct m_CHANGE	m = { .path = "a", .kind = "added", .newmode = 0100644 };
+	struct m_CHANGE	m = {
+		.path = "a", .kind = "added", .newmode = 0100644
+	};
 
 	lab_say(lab, MSG_CHANGE, -1, &m);
 }

@@ -179,7 +179,7 @@ crash_kill_all(int stride)
 	struct world	w;
 	char		*before;
 	int		 n, status, calls = crash_calls();
-	int		 old = 0, new = 0;
+	int		 backs = 0, forwards = 0;
 
 	for (n = first(stride); n <= calls; n += stride) {
 		crash_world(&w);
@@ -187,16 +187,14 @@ crash_kill_all(int stride)
 		world_trace(&w, world_land, n, WORLD_KILL, 0, NULL, &status);
 		ATF_REQUIRE(WIFSIGNALED(status));
 		recovered(&w, before, "killed", n);
-		if (w.res.applied)
-			new++;
-		else
-			old++;
+		backs += !w.res.applied;
+		forwards += w.res.applied;
 		free(before);
 		world_remove(&w);
 	}
-	printf("killed at %d points of %d: %d back, %d forward\n", old + new,
-	    calls, old, new);
-	ATF_REQUIRE(old > 0 && new > 0);
+	printf("killed at %d points of %d: %d back, %d forward\n",
+	    backs + forwards, calls, backs, forwards);
+	ATF_REQUIRE(backs > 0 && forwards > 0);
 }
 
 void

@@ -1,6 +1,6 @@
 /*
- * All of it: the writer killed, failed and disturbed at its system calls: whatever
- * happens, the tree is the old one or the new one.
+ * All of it: the writer killed, failed and disturbed at its system calls;
+ * whatever happens, the tree is the old one or the new one.
  */
 #include <errno.h>
 

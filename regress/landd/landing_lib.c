@@ -219,11 +219,11 @@ set_add(struct world *w, const char *path)
 {
 	struct image	 pre, post;
 	struct change	*c, *after;
-	bool		 old, new;
+	bool		 was, is;
 
-	old = image_at(w->job.project, path, &pre);
-	new = image_at(w->job.view, path, &post);
-	if ((!old && !new) || (old && new && pre.mode == post.mode &&
+	was = image_at(w->job.project, path, &pre);
+	is = image_at(w->job.view, path, &post);
+	if ((!was && !is) || (was && is && pre.mode == post.mode &&
 	    pre.size == post.size && memcmp(pre.sha, post.sha,
 	    DIGEST_LEN) == 0) || world_change(w, path) != NULL)
 		return;
@@ -231,9 +231,9 @@ set_add(struct world *w, const char *path)
 	ATF_REQUIRE((c->path = strdup(path)) != NULL);
 	c->pre = pre;
 	c->post = post;
-	if (!old)
+	if (!was)
 		c->kind = CHANGE_ADDED;
-	else if (!new)
+	else if (!is)
 		c->kind = CHANGE_DELETED;
 	else if ((pre.mode & S_IFMT) != (post.mode & S_IFMT))
 		c->kind = CHANGE_TYPE;
@@ -242,7 +242,7 @@ set_add(struct world *w, const char *path)
 		c->kind = CHANGE_MODE;
 	else
 		c->kind = CHANGE_MODIFIED;
-	if (new && c->kind != CHANGE_MODE)
+	if (is && c->kind != CHANGE_MODE)
 		c->stage = stage_at(w, path, &post);
 	TAILQ_FOREACH(after, &w->set.changes, entry)
 		if (strcmp(after->path, path) > 0)

@@ -2,6 +2,7 @@
 landing_test_SRCS = regress/landd/landing_lib.c \
 	regress/landd/landing_tree.c $(landing_SRCS)
 regress/landd/landing_write_test_SRCS = $(landing_test_SRCS)
+regress/landd/landing_names_test_SRCS = $(landing_test_SRCS)
 regress/landd/landing_refuse_test_SRCS = $(landing_test_SRCS)
 regress/landd/landing_crash_test_SRCS = regress/landd/landing_crash.c \
 	$(landing_test_SRCS)
@@ -17,9 +18,15 @@ review_test_SRCS = regress/landd/review_lib.c regress/landd/review_tree.c \
 	landd/tree.c $(review_SRCS)
 regress/landd/review_walk_test_SRCS = $(review_test_SRCS)
 regress/landd/review_walk_test_LIBS = libgit2 zlib
-regress/landd/review_random_test_SRCS = regress/landd/review_gen.c \
-	$(review_test_SRCS)
+review_random_SRCS = regress/landd/review_random.c \
+	regress/landd/review_gen.c $(review_test_SRCS)
+regress/landd/review_random_test_SRCS = $(review_random_SRCS)
 regress/landd/review_random_test_LIBS = libgit2 zlib
+regress/landd/review_random_long_test_SRCS = $(review_random_SRCS)
+regress/landd/review_random_long_test_LIBS = libgit2 zlib
+regress/landd/review_body_test_SRCS = landd/diff.c landd/collide.c \
+	landd/binary.c landd/replay.c landd/buf.c
+regress/landd/review_body_test_LIBS = libgit2 zlib
 regress/landd/review_drift_test_SRCS = $(review_test_SRCS)
 regress/landd/review_drift_test_LIBS = libgit2 zlib
 regress/landd/review_never_test_SRCS = $(review_test_SRCS)
@@ -34,6 +41,8 @@ regress/landd/review_ignore_test_LIBS = libgit2 zlib
 landd_test_SRCS = regress/landd/landd_lib.c regress/lib/scripted.c \
 	regress/lib/sample.c
 regress/landd/landd_job_test_SRCS = $(landd_test_SRCS)
+regress/landd/landd_keep_test_SRCS = $(landd_test_SRCS)
+regress/landd/landd_child_test_SRCS = $(landd_test_SRCS)
 regress/landd/review_speed_long_test_SRCS = $(review_test_SRCS)
 regress/landd/review_speed_long_test_LIBS = libgit2 zlib
 regress/landd/landd_end_test_SRCS = regress/landd/mill.c \
