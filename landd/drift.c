@@ -18,7 +18,8 @@
 static const char	drift_changed[] = "changed since the session began";
 static const char	drift_replaced[] =
     "replaced since the session made its copy";
-static const char	drift_gone[] = "removed since the session made its copy";
+static const char	drift_gone[] =
+    "removed since the session made its copy";
 static const char	drift_landed[] = "changed since it was last landed";
 static const char	drift_unlanded[] = "removed since it was last landed";
 static const char	drift_appeared[] = "appeared since it was last landed";

@@ -19,7 +19,7 @@
 
 #define INDEX_MAX	(512 << 20)
 #define INDEX_HEADER	12
-#define INDEX_STAT	40		/* of an entry: before the object's id */
+#define INDEX_STAT	40		/* of an entry, before the id */
 #define INDEX_SHA	20		/* or 32, in a SHA-256 repository */
 #define INDEX_SHA_MAX	32
 #define INDEX_EXTENDED	0x4000

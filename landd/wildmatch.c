@@ -153,15 +153,15 @@ wild_star(struct wild_state *w, const char *p, const char *t)
 static const char *
 wild_one(const struct wild_state *w, const char *p, char c)
 {
-	bool	in, not;
+	bool	in, no;
 
 	switch (*p) {
 	case '?':
 		return (w->slashes && c == '/' ? NULL : p + 1);
 	case '[':
-		not = p[1] == '!' || p[1] == '^';
-		p = wild_set(p + 1 + not, (unsigned char)c, &in);
-		if (p == NULL || in == not || (w->slashes && c == '/'))
+		no = p[1] == '!' || p[1] == '^';
+		p = wild_set(p + 1 + no, (unsigned char)c, &in);
+		if (p == NULL || in == no || (w->slashes && c == '/'))
 			return (NULL);
 		return (p);
 	case '\\':

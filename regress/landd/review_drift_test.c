@@ -78,12 +78,13 @@ tree(struct review *r)
 static void
 drifts(struct review *r)
 {
-	review_sh(r, "cd V; for f in edit saved gone mode same plain both away "
-	    "untracked; do echo more >>$f; done; rm removed gonetoo; echo mine >made; "
-	    "echo x >made2; rm -r d; mkdir d; echo new >d/n");
+	review_sh(r, "cd V; for f in edit saved gone mode same plain both "
+	    "away untracked; do echo more >>$f; done; rm removed gonetoo; "
+	    "echo mine >made; echo x >made2; rm -r d; mkdir d; echo new >d/n");
 	review_sh(r, "cd R; echo owner >>edit; echo owner >t; mv t saved; "
-	    "rm gone gonetoo untracked; mv away away2; chmod 600 mode; echo more >>same; "
-	    "echo owner >>removed; echo theirs >made; echo x >made2; "
+	    "rm gone gonetoo untracked; mv away away2; chmod 600 mode; "
+	    "echo more >>same; echo owner >>removed; echo theirs >made; "
+	    "echo x >made2; "
 	    "echo later >d/later");
 	review_refresh(r);
 }

@@ -15,7 +15,7 @@
 #include "landd/changeset.h"
 
 struct review {
-	char		 dir[256];	/* has R, M, S/{u,w}, V, G (the stage) */
+	char		 dir[256];	/* has R, M, S/{u,w}, V, G: stage */
 	uid_t		 uid;		/* the session's user; 0: root's */
 	bool		 masked;	/* M is a lower */
 	const char	*options;	/* further mount options, NULL */

@@ -409,7 +409,7 @@ ATF_TC_BODY(deep, tc)
 	    "skipped special %.*s\n", path, name, (int)strlen(path) - 1, path);
 	ATF_REQUIRE_EQ(strlen(path) + strlen(name), 4095);
 	review(&r, want);
-	/* git itself has bounds of its own here; a name of 255 bytes is none. */
+	/* git has bounds of its own here; a name of 255 bytes is none. */
 	review_sh(&r, "cd V; rm -r %s; echo x >%0255d", part, 1);
 	ATF_REQUIRE_MSG(review_run(&r) == 0, "%s", r.why);
 	ATF_REQUIRE_EQ(review_git(&r, false, &said), 0);
