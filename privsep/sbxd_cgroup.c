@@ -3,8 +3,11 @@
  * spawn: below it a leaf for spawn itself and one for each session.
  */
 #include <sys/stat.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +69,52 @@ cgroup_give(const char *sub)
 		fatal("giving %s to spawn", path);
 }
 
+/* Of a group that has no process, below parent; what has one stays. */
+static void
+cgroup_drop(int parent, const char *name)
+{
+	struct dirent	*de;
+	DIR		*d;
+	int		 fd;
+
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	if (fd == -1)
+		return;
+	if ((d = fdopendir(fd)) == NULL) {
+		close(fd);
+		return;
+	}
+	while ((de = readdir(d)) != NULL)
+		if (de->d_type == DT_DIR && de->d_name[0] != '.')
+			unlinkat(fd, de->d_name, AT_REMOVEDIR);
+	closedir(d);
+	if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
+		log_info("removed %s, which a killed suite had left", name);
+}
+
+/* mountd removes the suite's folder at its end. Where mountd itself was killed
+ * it is still there. */
+static void
+cgroup_sweep(const char *path)
+{
+	struct dirent	*de;
+	const char	*bad;
+	DIR		*d;
+	pid_t		 pid;
+
+	if ((d = opendir(path)) == NULL)
+		return;
+	while ((de = readdir(d)) != NULL) {
+		if (strncmp(de->d_name, "sbx-", 4) != 0)
+			continue;
+		pid = (pid_t)strtonum(de->d_name + 4, 1, INT_MAX, &bad);
+		if (bad == NULL && kill(pid, 0) == -1 && errno == ESRCH)
+			cgroup_drop(dirfd(d), de->d_name);
+	}
+	closedir(d);
+}
+
 void
 start_cgroup(void)
 {
@@ -79,6 +128,9 @@ start_cgroup(void)
 		return;
 	}
 	cgroup_self(self, sizeof(self));
+	if (snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s", mnt, self) <
+	    (int)sizeof(sbxd.cgroup))
+		cgroup_sweep(sbxd.cgroup);
 	if (snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/sbx-%d", mnt,
 	    self, (int)getpid()) >= (int)sizeof(sbxd.cgroup))
 		fatalx("the path of our control group is too long");
