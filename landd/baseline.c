@@ -183,24 +183,30 @@ landing_state_encode(const struct landing_state *s, uint8_t **buf,
 	return (record_end(&o, buf, len));
 }
 
-static int
-baseline_cmp(const void *a, const void *b)
-{
-	const struct baseline *const	*x = a, *const *y = b;
+/* A new one, by path. */
+struct newer {
+	const char	*path;
+};
 
-	return (strcmp((*x)->path, (*y)->path));
+static int
+newer_cmp(const void *a, const void *b)
+{
+	return (strcmp(((const struct newer *)a)->path,
+	    ((const struct newer *)b)->path));
 }
 
 /* The old ones that the sorted new ones do not replace stay. */
 static void
 merge_baselines(struct baselines *old, struct baselines *new,
-    struct baseline **sorted, size_t n)
+    const struct newer *sorted, size_t n)
 {
 	struct baseline	*b, *next;
+	struct newer	 key;
 
 	for (b = TAILQ_FIRST(old); b != NULL; b = next) {
 		next = TAILQ_NEXT(b, entry);
-		if (bsearch(&b, sorted, n, sizeof(*sorted), baseline_cmp) ==
+		key.path = b->path;
+		if (bsearch(&key, sorted, n, sizeof(*sorted), newer_cmp) ==
 		    NULL)
 			continue;
 		TAILQ_REMOVE(old, b, entry);
@@ -212,17 +218,18 @@ merge_baselines(struct baselines *old, struct baselines *new,
 int
 landing_state_merge(struct landing_state *s, struct landing_result *res)
 {
-	struct baseline	**sorted, *b;
-	struct landing	 *l, *have;
-	size_t		  n = 0, i = 0;
+	struct newer	*sorted;
+	struct baseline	*b;
+	struct landing	*l, *have;
+	size_t		 n = 0, i = 0;
 
 	TAILQ_FOREACH(b, &res->done, entry)
 		n++;
 	if ((sorted = calloc(n + 1, sizeof(*sorted))) == NULL)
 		return (-1);
 	TAILQ_FOREACH(b, &res->done, entry)
-		sorted[i++] = b;
-	qsort(sorted, n, sizeof(*sorted), baseline_cmp);
+		sorted[i++].path = b->path;
+	qsort(sorted, n, sizeof(*sorted), newer_cmp);
 	merge_baselines(&s->baselines, &res->done, sorted, n);
 	free(sorted);
 	if (res->made.folder == NULL)

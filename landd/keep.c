@@ -14,9 +14,12 @@
  * (u64, little endian), MAC over a line of kind and session, the segment's
  * place, the length and the content's SHA-256.
  */
-#define KEEP_MAGIC	"sbxkeep1"
 #define KEEP_MAGICLEN	8
 #define KEEP_HEADER	(KEEP_MAGICLEN + 8 + DIGEST_LEN)
+
+static const uint8_t	keep_magic[KEEP_MAGICLEN] = {
+	's', 'b', 'x', 'k', 'e', 'e', 'p', '1'
+};
 
 static void
 put64(uint8_t *p, uint64_t v)
@@ -46,8 +49,8 @@ keep_mac(const char *kind, const char *session, uint64_t seq, uint64_t len,
 	size_t	n = 0, k = strlen(kind) + 1, s = strlen(session) + 1;
 
 	memset(buf, 0, sizeof(buf));
-	memcpy(buf, "sbxkeep\n", 8);
-	n += 8;
+	memcpy(buf, keep_magic, KEEP_MAGICLEN);
+	n += KEEP_MAGICLEN;
 	memcpy(buf + n, kind, k);
 	n += k;
 	memcpy(buf + n, session, s);
@@ -109,7 +112,7 @@ keep_end(struct keep_out *k)
 	uint8_t	header[KEEP_HEADER], sha[DIGEST_LEN];
 
 	digest_end(&k->ctx, sha);
-	memcpy(header, KEEP_MAGIC, KEEP_MAGICLEN);
+	memcpy(header, keep_magic, KEEP_MAGICLEN);
 	put64(header + KEEP_MAGICLEN, k->len);
 	keep_mac(k->kind, k->session, k->seq, k->len, sha,
 	    header + KEEP_MAGICLEN + 8);
@@ -164,7 +167,7 @@ segment_good(const uint8_t *p, size_t left, const char *kind,
 	struct digest	d;
 	uint8_t		sha[DIGEST_LEN], mac[DIGEST_LEN];
 
-	if (left < KEEP_HEADER || memcmp(p, KEEP_MAGIC, KEEP_MAGICLEN) != 0)
+	if (left < KEEP_HEADER || memcmp(p, keep_magic, KEEP_MAGICLEN) != 0)
 		return (false);
 	*clen = get64(p + KEEP_MAGICLEN);
 	if (*clen > left - KEEP_HEADER)

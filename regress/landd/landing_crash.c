@@ -366,7 +366,7 @@ static const struct owner	owners[] = {
 static void
 owner_kept(struct world *w, const struct owner *o, int n)
 {
-	char	buf[64];
+	char	buf[64] = "";
 	ssize_t	len = -1;
 	int	fd;
 

@@ -462,6 +462,24 @@ world_landed(struct world *w)
 	free(got);
 }
 
+void
+world_baseline(const struct world *w, const struct baseline *b)
+{
+	struct baseline		*now = baseline_make(w->job.project, b->path);
+	const struct image	*x, *y = &b->image;
+
+	ATF_REQUIRE(now != NULL);
+	x = &now->image;
+	ATF_REQUIRE_MSG(x->mode == y->mode && x->size == y->size &&
+	    x->dev == y->dev && x->ino == y->ino &&
+	    x->ctime.tv_sec == y->ctime.tv_sec &&
+	    x->ctime.tv_nsec == y->ctime.tv_nsec &&
+	    memcmp(x->sha, y->sha, DIGEST_LEN) == 0, "the baseline of %s",
+	    b->path);
+	free(now->path);
+	free(now);
+}
+
 long
 world_journal(const struct world *w)
 {

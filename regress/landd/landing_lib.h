@@ -56,6 +56,8 @@ int	world_land_as(struct world *, uid_t);
 void	world_refused(struct world *, const char *code);
 /* Lands, and R must be as V. */
 void	world_landed(struct world *);
+/* The baseline is the real file as it now is. */
+void	world_baseline(const struct world *, const struct baseline *);
 /* How many bytes J has, -1: it is not there. */
 long	world_journal(const struct world *);
 
