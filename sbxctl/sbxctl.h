@@ -112,13 +112,15 @@ void		 conn_send(struct conn *, uint32_t type, const void *body);
 void		 conn_recv(struct conn *, struct msg *, int ms);
 /* The same, and fails with the suite's own words on ERROR, or where it is
  * another message than this one. */
-void		 conn_expect(struct conn *, uint32_t type, struct msg *, int ms);
+void		 conn_expect(struct conn *, uint32_t type, struct msg *,
+		    int ms);
 /* The suite's ERROR as one line, malloc'ed. */
 char		*conn_error(const struct msg *);
 /* Fails with it. */
 void		 conn_refused(const struct msg *) __attribute__((noreturn));
 /* Sends and waits for OK. */
-void		 conn_do(struct conn *, uint32_t type, const void *body, int ms);
+void		 conn_do(struct conn *, uint32_t type, const void *body,
+		    int ms);
 
 /* Where a suite of this state listens, most likely first. */
 size_t		 suite_sockets(char *sockets[2]);

@@ -3,7 +3,6 @@
  * itself; sbxd and spawn go by SO_PEERCRED.
  */
 #include <sys/stat.h>
-#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -85,7 +84,6 @@ who_find(const char *as, struct who *who)
 	const struct passwd	*pw;
 
 	memset(who, 0, sizeof(*who));
-	errno = 0;
 	if (as != NULL) {
 		if (geteuid() != 0)
 			fail("--as %s: only root runs sessions as others: "
@@ -95,6 +93,8 @@ who_find(const char *as, struct who *who)
 			    "those in passwd", as);
 		/* Root as itself is not another user. */
 		who->as = pw->pw_uid != geteuid();
+		if (who->as)
+			who_groups(pw, who);
 	} else
 		pw = getpwuid(geteuid());
 	who->uid = pw != NULL ? pw->pw_uid : geteuid();
@@ -105,7 +105,5 @@ who_find(const char *as, struct who *who)
 		    "users cannot be named", who->user);
 	who->shell = copy(pw != NULL && *pw->pw_shell != '\0' ?
 	    pw->pw_shell : "/bin/sh");
-	if (who->as)
-		who_groups(pw, who);
 	who_home(pw, who);
 }

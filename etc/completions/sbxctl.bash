@@ -4,7 +4,7 @@
 _sbxctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-	local cmd=${COMP_WORDS[1]-} words= i
+	local cmd=${COMP_WORDS[1]-} words='' i
 
 	if [ "$COMP_CWORD" -le 1 ]; then
 		words="run ls show changes diff patch apply discard rm doctor
@@ -33,13 +33,13 @@ _sbxctl()
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			case ${COMP_WORDS[i]} in
 			--)
-				words= ;;
+				words='' ;;
 			--repo | --name | --hide | --ro | --env | --as)
 				((i++)) ;;
 			-*)
 				;;
 			*)
-				words= ;;
+				words='' ;;
 			esac
 			[ -n "$words" ] || break
 		done

@@ -201,14 +201,15 @@ listen_on(const char *state)
 int
 main(int argc, char **argv)
 {
-	int	listener, fd;
+	const char	*state = getenv("SBX_STATE");
+	int		 listener, fd;
 
-	if (argc != 2 || getenv("SBX_STATE") == NULL)
+	if (argc != 2 || state == NULL)
 		errx(2, "usage: SBX_STATE=DIR fake HOW");
 	how = argv[1];
 	signal(SIGCHLD, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	listener = listen_on(getenv("SBX_STATE"));
+	listener = listen_on(state);
 	for (;;) {
 		if ((fd = accept(listener, NULL, NULL)) == -1)
 			continue;

@@ -31,7 +31,9 @@ static const char	patch[] =
     "+\ttw\303\266\n"
     "+esc \033[31m bidi \342\200\256 bad \377\r\n";
 
-static const char *const	argv_plain[] = { "make", "all the things", NULL };
+static const char *const	argv_plain[] = {
+	"make", "all the things", NULL
+};
 static const char *const	argv_bytes[] = { "x", "\377\033[31m", NULL };
 
 static struct strv

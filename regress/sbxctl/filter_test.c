@@ -177,27 +177,30 @@ ATF_TC_BODY(one_byte_coding, tc)
 	ROWS(latin, false);
 }
 
-/* No sequence is so long that its end is not looked at. */
+/* head, then many of one byte, then tail: "a" before and "b" after it are
+ * all that comes through. */
+static void
+longer(const char *what, const char *head, char fill, const char *tail)
+{
+	static char	in[1100];
+	size_t		i, n = strlen(head);
+
+	memset(in, fill, sizeof(in));
+	for (i = 0; i < n; i++)
+		in[i] = head[i];
+	strlcpy(in + 1000, tail, sizeof(in) - 1000);
+	feed_split(what, in, strlen(in), "ab", true, n);
+}
+
+/* No sequence is so long that its end is not looked at, and nothing of one
+ * leaves the terminal after an ESC. */
 ATF_TC_WITHOUT_HEAD(overlong);
 ATF_TC_BODY(overlong, tc)
 {
-	static char	in[8192];
-
-	memset(in, '\n', sizeof(in));
-	memcpy(in, "a\033", 2);
-	strcpy(in + 1000, "]52;c;x\ab");
-	feed_split("ESC, controls, clipboard", in, strlen(in), "ab", true, 0);
-	strcpy(in + 1000, "Px\033\\b");
-	/* What is passed of it must not leave the terminal after an ESC. */
-	feed_split("ESC, controls, DCS", in, strlen(in), "ab", true, 0);
-	memset(in, '0', sizeof(in));
-	memcpy(in, "a\033[", 3);
-	strcpy(in + 1000, "21tb");
-	feed_split("zeros, title report", in, strlen(in), "ab", true, 0);
-	memcpy(in, "a\033]", 3);
-	memset(in + 1000, '0', 4);
-	strcpy(in + 1000, "52;c;x\ab");
-	feed_split("zeros, clipboard", in, strlen(in), "ab", true, 0);
+	longer("ESC, controls, clipboard", "a\033", '\n', "]52;c;x\ab");
+	longer("ESC, controls, DCS", "a\033", '\n', "Px\033\\b");
+	longer("zeros, title report", "a\033[", '0', "21tb");
+	longer("zeros, clipboard", "a\033]", '0', "52;c;x\ab");
 }
 
 ATF_TC_WITHOUT_HEAD(raw);

@@ -5,6 +5,7 @@
  * "PATH#" is the number of elements. Exit 1: no such place; 2: not JSON.
  */
 #include <err.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,31 +24,9 @@ step(json_t *at, const char *word)
 	    NULL);
 }
 
-int
-main(int argc, char **argv)
+static void
+print(json_t *at, bool count)
 {
-	json_error_t	 e;
-	json_t		*root, *at;
-	char		*word, *rest;
-	size_t		 len;
-	int		 count = 0;
-
-	root = json_loadf(stdin, JSON_REJECT_DUPLICATES, &e);
-	if (root == NULL)
-		errx(2, "line %d: %s", e.line, e.text);
-	if (argc < 2)
-		return (json_is_object(root) ? 0 : 1);
-	at = root;
-	rest = argv[1];
-	len = strlen(rest);
-	if (len > 0 && rest[len - 1] == '#') {
-		rest[len - 1] = '\0';
-		count = 1;
-	}
-	while (at != NULL && (word = strsep(&rest, ".")) != NULL)
-		at = step(at, word);
-	if (at == NULL)
-		return (1);
 	if (count)
 		printf("%zu\n", json_is_array(at) ? json_array_size(at) :
 		    json_object_size(at));
@@ -57,5 +36,30 @@ main(int argc, char **argv)
 		json_dumpf(at, stdout, JSON_COMPACT | JSON_ENCODE_ANY);
 		putchar('\n');
 	}
-	return (0);
+}
+
+int
+main(int argc, char **argv)
+{
+	json_error_t	 e;
+	json_t		*root, *at;
+	char		*word, *rest = argc > 1 ? argv[1] : NULL;
+	bool		 count = false;
+	size_t		 len;
+
+	root = json_loadf(stdin, JSON_REJECT_DUPLICATES, &e);
+	if (root == NULL)
+		errx(2, "line %d: %s", e.line, e.text);
+	at = json_is_object(root) ? root : NULL;
+	if (rest != NULL && (len = strlen(rest)) > 0 &&
+	    rest[len - 1] == '#') {
+		rest[len - 1] = '\0';
+		count = true;
+	}
+	while (at != NULL && (word = strsep(&rest, ".")) != NULL)
+		at = step(at, word);
+	if (at != NULL && argc > 1)
+		print(at, count);
+	json_decref(root);
+	return (at == NULL);
 }

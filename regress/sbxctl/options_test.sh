@@ -98,7 +98,7 @@ atf_test_case completions
 completions_body() {
 	sbxctl help | sed -nE 's/^(usage:|      ) sbxctl //p' >usage
 	cut -d' ' -f1 usage | sort >commands
-	tr ' []' '\n\n\n' <usage | grep '^-' | grep -v '^--$' | sort -u >options
+	tr -s '] [' '\n' <usage | grep '^-' | grep -v '^--$' | sort -u >options
 	for f in "$SBX_SRC"/etc/completions/*; do
 		sed -n 's/^# commands: //p' "$f" | tr ' ' '\n' | sort >have
 		diff commands have || atf_fail "$f: other commands"

@@ -175,9 +175,9 @@ diff_body() {
 	json json files# 6
 	# The patch is not UTF-8, so its bytes are there too.
 	"$SBX_BUILDDIR/regress/sbxctl/jsonget" diff_b64 <json |
-	    base64 -d >diff
-	atf_check -o save:patch sbxctl patch one -o -
-	atf_check cmp diff patch
+	    base64 -d >diffed
+	atf_check -o save:patched sbxctl patch one -o -
+	atf_check cmp diffed patched
 	fake_stop
 }
 

@@ -37,6 +37,7 @@ request_body() {
 	fake_start
 	mkdir "$SBX_SCRATCH/home"
 	umask 027
+	# shellcheck disable=SC2088 # sbxctl expands it
 	env -i PATH="$PATH" SBX_STATE="$SBX_STATE" HOME="$SBX_SCRATCH/home" \
 	    TERM=xterm LANG=C.UTF-8 API_KEY=k TMUX=x LD_LIBRARY_PATH=/x \
 	    GIT_DIR=/g SSH_AUTH_SOCK=/s DISPLAY=:0 XDG_RUNTIME_DIR=/tmp/r \

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,20 +48,18 @@ fake_stop(void)
 	unlink(test_path("state/sbxd.sock"));
 }
 
-/* Words of sbxctl's, NULL-ended. */
+/* Words of sbxctl's, the last one NULL. */
 static void
-start(struct pty *p, const char *word, ...)
+start_words(struct pty *p, const char *const *words)
 {
-	const char	*argv[32] = { test_program("bin/sbxctl"), word };
-	va_list		 ap;
-	size_t		 n = 2;
+	const char	*argv[32] = { test_program("bin/sbxctl") };
+	size_t		 n;
 
-	va_start(ap, word);
-	while (n < 31 && (argv[n] = va_arg(ap, const char *)) != NULL)
-		n++;
-	va_end(ap);
+	for (n = 0; n < 30 && words[n] != NULL; n++)
+		argv[n + 1] = words[n];
 	pty_start(p, 30, 100, argv);
 }
+#define start(p, ...)	start_words(p, (const char *const []){ __VA_ARGS__ })
 
 /* A line of what the suite was asked: waits for it. */
 static void
