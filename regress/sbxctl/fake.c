@@ -102,10 +102,14 @@ static void
 broken(int fd)
 {
 	struct imsg_hdr	hdr = { .type = MSG_HELLO, .len = 1 << 20 };
+	char		buf[512];
 
 	if (strcmp(how, "garbage") == 0)
 		raw(fd, "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n", 32);
 	else if (strcmp(how, "half") == 0) {
+		/* What is not read would make a reset of the end. */
+		if (recv(fd, buf, sizeof(buf), 0) == -1)
+			_exit(1);
 		hdr.len = 100;
 		raw(fd, &hdr, 10);
 		close(fd);
