@@ -443,6 +443,33 @@ ATF_TC_BODY(owners_rights, tc)
 	ATF_REQUIRE_EQ(test_sh("test ! -s '%s'", test_path("conf.log")), 0);
 }
 
+/* The same by way of sbxd -n and -nv, whose output -n takes again. */
+ATF_TC_WITHOUT_HEAD(checked_by_sbxd);
+ATF_TC_BODY(checked_by_sbxd, tc)
+{
+	char	sbxd[PATH_MAX], d[PATH_MAX];
+
+	strlcpy(sbxd, test_program("sbin/sbxd"), sizeof(sbxd));
+	file_with("{\"roles\":{\"admin\":[\"root\",1]},\"state\":\"/s/\"}", 44);
+	strlcpy(d, test_path("conf.d"), sizeof(d));
+	ATF_REQUIRE_EQ(test_sh("cd %s && %s -n -f $PWD/sbxd.conf >out 2>&1 && "
+	    "test ! -s out", d, sbxd), 0);
+	ATF_REQUIRE_EQ(test_sh("cd %s && %s -nv -f $PWD/sbxd.conf >one 2>err "
+	    "&& test ! -s err && grep -q '\"state\": \"/s\"' one", d, sbxd), 0);
+	ATF_REQUIRE_EQ(test_sh("cd %s && %s -nv -f $PWD/one >two && cmp one "
+	    "two", d, sbxd), 0);
+	/* One line, status 1, nothing printed. */
+	ATF_REQUIRE_EQ(test_sh("cd %s && echo '{]' >bad && ! %s -nv -f "
+	    "$PWD/bad >out 2>err && test ! -s out && test $(wc -l <err) = 1 "
+	    "&& grep -q 'bad: line 1, column 2' err", d, sbxd), 0);
+	ATF_REQUIRE_EQ(test_sh("cd %s && ! %s -n -f $PWD/none 2>err && "
+	    "test $(wc -l <err) = 1 && grep -q 'none: No such file' err", d,
+	    sbxd), 0);
+	ATF_REQUIRE_EQ(test_sh("cd %s && echo '{\"roles\":{\"user\":"
+	    "[\"no-such-user\"]}}' >who && ! %s -n -f $PWD/who 2>err && "
+	    "test $(wc -l <err) = 1 && grep -q no-such-user err", d, sbxd), 0);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, forbidden);
@@ -457,5 +484,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, what_is_no_file);
 	ATF_TP_ADD_TC(tp, the_default);
 	ATF_TP_ADD_TC(tp, owners_rights);
+	ATF_TP_ADD_TC(tp, checked_by_sbxd);
 	return (atf_no_error());
 }
