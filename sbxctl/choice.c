@@ -131,25 +131,10 @@ choice_apply(struct conn *c, const struct after *a, const struct review *r)
 		return;
 	}
 	fflush(stdout);
-	if (a->keep || r->nskipped > 0 || r->nignored > 0 ||
+	if (r->nskipped > 0 || r->nignored > 0 ||
 	    !choice_remove(c, a->session, false))
-		say("session %s is kept%s: \"sbxctl rm --discard %s\" removes "
-		    "it", a->session, a->keep ? "" : ", with what does not "
-		    "land", a->session);
-}
-
-static void
-choice_discard(struct conn *c, const struct after *a)
-{
-	struct m_DISCARD	body = { .session = a->session };
-	struct review		r;
-
-	if (!a->keep) {
-		choice_remove(c, a->session, true);
-		return;
-	}
-	review_get(c, a->session, MSG_DISCARD, &body, &r);
-	review_free(&r);
+		say("session %s is kept, with what does not land: \"sbxctl rm "
+		    "--discard %s\" removes it", a->session, a->session);
 }
 
 static void
@@ -183,7 +168,7 @@ choice_make(struct conn *c, const struct after *a, const struct review *r)
 			choice_apply(c, a, r);
 			return;
 		case 'd':
-			choice_discard(c, a);
+			choice_remove(c, a->session, true);
 			return;
 		case 'v':
 			choice_view(c, a, r->digest);
@@ -203,7 +188,7 @@ choice_after(struct conn *c, const struct after *a)
 	struct msg	 msg;
 
 	conn_finish(c);
-	conn_expect(c, MSG_SESSION, &msg, CONN_SHORT_MS);
+	conn_expect(c, MSG_SESSION, &msg, CONN_START_MS);
 	msg_free(&msg);
 	/* Most often nothing has changed: one review instead of two. */
 	if (!a->keep && choice_remove(c, a->session, false))

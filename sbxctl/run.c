@@ -269,7 +269,8 @@ run_main(struct options *opts)
 		putchar('\n');
 	after.session = sid;
 	after.keep = opts->keep;
-	after.ask = run.how.tty && !end.hangup;
+	/* Who has said keep has answered. */
+	after.ask = run.how.tty && !end.hangup && !opts->keep;
 	choice_after(second, &after);
 	conn_close(second);
 	if (fflush(stdout) == EOF && !end.hangup)
