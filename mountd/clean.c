@@ -152,9 +152,13 @@ clean_paths(struct clean *c, int store, const struct strv *paths)
 		return (fault("mount.path", "a landing names its paths one by "
 		    "one"));
 	}
+	c->landed = v;
+	c->nlanded = c->discard ? 0 : n;
 	r = c->merged == -1 ? 0 : fs_refresh(c->merged, "the project");
 	if (r == 0 && strip_paths(c, v, n) == -1)
 		r = fault_errno("mount.clean", "the layer of the project");
+	c->landed = NULL;
+	c->nlanded = 0;
 	free(v);
 	if (r == 0 && c->merged != -1)
 		r = clean_through(c);

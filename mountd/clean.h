@@ -44,6 +44,8 @@ struct clean {
 	int		 merged;	/* the live overlay; -1: stopped */
 	bool		 discard;
 	bool		 blind;		/* what is held cannot be known */
+	const char	**landed;	/* sorted; none for a discard */
+	size_t		 nlanded;
 	struct names	 left;		/* for the session's end */
 	struct names	 touched;	/* held folders that changed */
 	struct later	*later;

@@ -33,6 +33,49 @@ fold_redirect(int fd, const char *above, bool has_above, char *lower)
 	return (true);
 }
 
+/* Where path is among the landed ones, or would be. */
+static size_t
+fold_landed_at(const struct clean *c, const char *path)
+{
+	size_t	lo = 0, hi = c->nlanded, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (path_order(c->landed[mid], path) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (lo);
+}
+
+/*
+ * The base's entry at path is the landing's own: it was not there while the
+ * session ran, so nothing of the session's lies on it. A folder is, if all
+ * that it has is.
+ */
+static bool
+fold_landed(struct clean *c, const char *path)
+{
+	struct names	ns;
+	char		sub[PATH_MAX];
+	size_t		i = fold_landed_at(c, path), len = strlen(path);
+	bool		r = true;
+
+	if (i == c->nlanded)
+		return (false);
+	if (strcmp(c->landed[i], path) == 0)
+		return (true);
+	if (strncmp(c->landed[i], path, len) != 0 ||
+	    c->landed[i][len] != '/' || !at_is_dir(c->base, path) ||
+	    names_read(c->base, path, &ns) == -1)
+		return (false);
+	for (i = 0; r && i < ns.n; i++)
+		r = at_join(path, ns.v[i], sub) == 0 && fold_landed(c, sub);
+	names_free(&ns);
+	return (r);
+}
+
 bool
 fold_lower(struct clean *c, const char *path, const char *above,
     bool has_above, char *lower)
@@ -56,7 +99,8 @@ fold_lower(struct clean *c, const char *path, const char *above,
 		has = at_join(above, slash != NULL ? slash + 1 : path,
 		    lower) == 0;
 	close(fd);
-	if (has && at_is_dir(c->base, lower))
+	if (has && at_is_dir(c->base, lower) && (strcmp(lower, path) == 0 ||
+	    !fold_landed(c, lower)))
 		return (true);
 	lower[0] = '\0';
 	return (false);
@@ -211,7 +255,7 @@ fold_undo_lower(struct clean *c, const char *path, const char *lower,
 		if (at_join(path, ns.v[i], sub) == -1 ||
 		    at_join(lower, ns.v[i], below) == -1)
 			r = -1;
-		else if (!fold_listed(sub, v, n))
+		else if (!fold_listed(sub, v, n) && !fold_landed(c, below))
 			r = fold_bring(c, sub, below);
 	}
 	names_free(&ns);
