@@ -540,6 +540,42 @@ moved_body()
 	int_end
 }
 
+atf_test_case ghosts
+ghosts_head()
+{
+	atf_set descr "after a landing nothing shows through what was moved"
+	atf_set require.user root
+}
+ghosts_one()
+{
+	mkdir -p "$P/x/s" "$P/k"
+	echo f >"$P/x/f"
+	echo s >"$P/x/s/s"
+	echo o >"$P/x/ign.o"
+	chown -R --reference="$P" "$P"
+	# A folder moves, another one takes its place; the moved one keeps
+	# something that does not land (an empty folder, an ignored file).
+	int_keep sh -ec 'mv x y; mkdir -p y/t y/s/e x/t x/s; echo n >x/t/n
+	    echo g >x/g; echo g >x/s/g; ln -s q x/s/l
+	    mv k z; mkdir z/only; mkdir -p k/only; echo i >k/only/i'
+	atf_check -o match:'A  x/t/n' -o match:'R  y/f' sbxctl changes "$sid"
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	# The owner's later edits at both places are the owner's.
+	echo later >>"$P/x/g"
+	echo later >>"$P/y/f"
+	echo later >"$P/k/only/later"
+	chown --reference="$P" "$P/k/only/later"
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+ghosts_body()
+{
+	int_begin
+	int_both ghosts_one
+	int_end
+}
+
 atf_test_case config
 config_head()
 {
@@ -625,7 +661,7 @@ nogit_body()
 atf_init_test_cases()
 {
 	for c in round names stale drift discarded partly kinds through \
-	    whole moved config nogit; do
+	    whole moved ghosts config nogit; do
 		atf_add_test_case "$c"
 	done
 }
