@@ -51,11 +51,11 @@ drift_begin(struct walk *w)
 		n++;
 	if (n == 0)
 		return (0);
-	if ((w->base = calloc(n, sizeof(*w->base))) == NULL)
+	if ((w->base = calloc(n, sizeof(struct baseline *))) == NULL)
 		return (-1);
 	TAILQ_FOREACH(b, w->job->baselines, entry)
 		w->base[w->nbase++] = b;
-	qsort(w->base, n, sizeof(*w->base), drift_compare);
+	qsort(w->base, n, sizeof(struct baseline *), drift_compare);
 	return (0);
 }
 

@@ -48,9 +48,9 @@ hides_make(int project, const char *root, const char *const *hide,
 		return (0);
 	while (hide[n] != NULL)
 		n++;
-	h->paths = calloc(n, sizeof(*h->paths));
-	h->ids = calloc(n, sizeof(*h->ids));
-	if (h->paths == NULL || h->ids == NULL)
+	if ((h->paths = calloc(n, sizeof(char *))) == NULL)
+		return (-1);
+	if ((h->ids = calloc(n, sizeof(*h->ids))) == NULL)
 		goto fail;
 	for (; *hide != NULL; hide++) {
 		path = path_below(root, *hide);

@@ -30,7 +30,7 @@ names_grow(struct reading *r, size_t len)
 	size_t	 size;
 	void	*p;
 
-	if (r->names->n == r->size) {
+	if (r->off == NULL || r->names->n == r->size) {
 		size = r->size == 0 ? 64 : r->size * 2;
 		p = reallocarray(r->names->v, size, sizeof(*r->names->v));
 		if (p == NULL)
@@ -106,7 +106,7 @@ names_read(int dirfd, struct names *names)
 
 	memset(names, 0, sizeof(*names));
 	rv = names_fill(dirfd, &r);
-	for (i = 0; i < names->n; i++)
+	for (i = 0; r.off != NULL && i < names->n; i++)
 		names->v[i].name = names->text + r.off[i];
 	free(r.off);
 	if (rv == -1) {

@@ -107,8 +107,8 @@ rename_match(struct walk *w, struct sides *s, rename_compare compare,
 	int	cmp;
 
 	rename_order = compare;
-	qsort(s->gone, s->ngone, sizeof(*s->gone), rename_sort);
-	qsort(s->came, s->ncame, sizeof(*s->came), rename_sort);
+	qsort(s->gone, s->ngone, sizeof(struct found *), rename_sort);
+	qsort(s->came, s->ncame, sizeof(struct found *), rename_sort);
 	while (i < s->ngone && j < s->ncame) {
 		cmp = compare(&s->gone[i], &s->came[j]);
 		if (cmp == 0 && (empty || s->gone[i]->c.pre.size > 0))

@@ -231,7 +231,7 @@ settle_skipped(struct walk *w)
 		TAILQ_REMOVE(&w->set->skipped, s, entry);
 		v[n++] = s;
 	}
-	qsort(v, n, sizeof(*v), skipped_compare);
+	qsort(v, n, sizeof(struct skipped *), skipped_compare);
 	for (i = 0; i < n; i++)
 		TAILQ_INSERT_TAIL(&w->set->skipped, v[i], entry);
 	free(v);
@@ -263,7 +263,7 @@ settle_ignored(struct walk *w)
 		TAILQ_REMOVE(&w->set->ignored, ig, entry);
 		v[n++] = ig;
 	}
-	qsort(v, n, sizeof(*v), ignored_compare);
+	qsort(v, n, sizeof(struct ignored *), ignored_compare);
 	for (i = 0; i < n; i++) {
 		if (v[i]->files > 0) {
 			TAILQ_INSERT_TAIL(&w->set->ignored, v[i], entry);
@@ -306,7 +306,7 @@ settle_changes(struct walk *w)
 		TAILQ_REMOVE(&w->set->changes, c, entry);
 		v[i] = (struct found *)c;
 	}
-	qsort(v, n, sizeof(*v), found_compare);
+	qsort(v, n, sizeof(struct found *), found_compare);
 	for (i = 0; i < n; i++)
 		TAILQ_INSERT_TAIL(&w->set->changes, &v[i]->c, entry);
 	settle_still(v, n);

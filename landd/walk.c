@@ -359,7 +359,7 @@ folder_name(struct walk *w, struct folder *f, const struct sides *s,
 	it.real = rn != NULL;
 	/* A whiteout is a device that the view does not show. */
 	it.layer = it.ln != NULL && (it.view || it.ln->type != DT_CHR);
-	if (it.view && it.real && !it.layer && vn->type == rn->type &&
+	if (vn != NULL && rn != NULL && !it.layer && vn->type == rn->type &&
 	    WALK_INO(vn->ino) == WALK_INO(rn->ino))
 		return (0);
 	if ((it.path = item_path(f, it.name)) == NULL) {
@@ -380,20 +380,23 @@ folder_names(struct walk *w, struct folder *f, const struct sides *s)
 	size_t			 i = 0, j = 0;
 	int			 cmp;
 
-	while (i < s->vn.n || j < s->rn.n) {
+	for (;;) {
 		v = i < s->vn.n ? &s->vn.v[i] : NULL;
 		r = j < s->rn.n ? &s->rn.v[j] : NULL;
-		cmp = v == NULL ? 1 : r == NULL ? -1 :
-		    strcmp(v->name, r->name);
-		if (cmp <= 0)
-			i++;
-		if (cmp >= 0)
-			j++;
-		if (folder_name(w, f, s, cmp <= 0 ? v : NULL,
-		    cmp >= 0 ? r : NULL) == -1)
+		if (v == NULL && r == NULL)
+			return (0);
+		if (v != NULL && r != NULL) {
+			cmp = strcmp(v->name, r->name);
+			if (cmp < 0)
+				r = NULL;
+			else if (cmp > 0)
+				v = NULL;
+		}
+		i += v != NULL;
+		j += r != NULL;
+		if (folder_name(w, f, s, v, r) == -1)
 			return (-1);
 	}
-	return (0);
 }
 
 static int

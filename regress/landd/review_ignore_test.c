@@ -24,8 +24,10 @@
 static const char *const folders[] = { "", "a", "a/b", "foo", "foo/a b" };
 #define NFOLDERS	(sizeof(folders) / sizeof(*folders))
 
+#define TEXT	256		/* of a rule, of a path */
+
 static void
-gen_rule(struct gen *g, char *s)
+gen_rule(struct gen *g, char s[TEXT])
 {
 	static const char *const	parts[] = { "a", "b", "foo", "*", "**",
 	    "/", "/", "?", "[ab]", "[!a]", "[a-f]", "[^]b]", "[[:alpha:]]",
@@ -35,21 +37,23 @@ gen_rule(struct gen *g, char *s)
 
 	*s = '\0';
 	if (gen_below(g, 5) == 0)
-		strcat(s, "!");
+		strlcat(s, "!", TEXT);
 	if (gen_below(g, 4) == 0)
-		strcat(s, "/");
+		strlcat(s, "/", TEXT);
 	while (n-- > 0)
-		strcat(s, parts[gen_below(g, sizeof(parts) / sizeof(*parts))]);
+		strlcat(s,
+		    parts[gen_below(g, sizeof(parts) / sizeof(*parts))],
+		    TEXT);
 	if (gen_below(g, 4) == 0)
-		strcat(s, "/");
+		strlcat(s, "/", TEXT);
 	if (gen_below(g, 8) == 0)
-		strcat(s, "  ");
+		strlcat(s, "  ", TEXT);
 	if (gen_below(g, 8) == 0)
-		strcat(s, "\r");
+		strlcat(s, "\r", TEXT);
 }
 
 static void
-gen_path(struct gen *g, char *s)
+gen_path(struct gen *g, char s[TEXT])
 {
 	static const char *const	names[] = { "a", "b", "foo", "a.c",
 	    "foo.c", "a b", "ab", "o", "*", "!a", "#a", "f", "]", "-",
@@ -58,10 +62,10 @@ gen_path(struct gen *g, char *s)
 
 	*s = '\0';
 	while (n-- > 0) {
-		strcat(s, names[gen_below(g, sizeof(names) /
-		    sizeof(*names))]);
+		strlcat(s, names[gen_below(g, sizeof(names) /
+		    sizeof(*names))], TEXT);
 		if (n > 0)
-			strcat(s, "/");
+			strlcat(s, "/", TEXT);
 	}
 }
 
@@ -104,8 +108,8 @@ ours(const char *dir, const char *path)
 static void
 one(struct gen *g, const char *dir)
 {
-	char	rules[NFOLDERS][RULES * 64], rule[64];
-	char	paths[PATHS][256], got[256], file[PATH_MAX];
+	char	rules[NFOLDERS][RULES * TEXT], rule[TEXT];
+	char	paths[PATHS][TEXT], got[256], file[PATH_MAX];
 	size_t	i, j;
 	FILE	*f;
 
