@@ -138,7 +138,7 @@ users_remove(const char *scratch)
 
 /* Waits for the case's end, which closes the pipe however it comes. */
 static void
-janitor(const struct isolation *iso, int ended, int done)
+janitor(const struct isolation *iso, int ended)
 {
 	char c;
 	int null, tries;
@@ -168,7 +168,6 @@ janitor(const struct isolation *iso, int ended, int done)
 	    NULL });
 	run((const char *[]){ "rm", "-rf", "--one-file-system", "--",
 	    iso->scratch, NULL });
-	close(done);
 	_exit(0);
 }
 
@@ -317,9 +316,8 @@ int
 main(int argc, char *argv[])
 {
 	struct isolation iso = { .cgroup = "" };
-	int ended[2], done[2], status;
-	pid_t pid;
-	char c;
+	int ended[2], status;
+	pid_t keeper, pid;
 
 	if (argc < 2)
 		errx(2, "usage: isolate program [argument ...]");
@@ -332,17 +330,15 @@ main(int argc, char *argv[])
 	environment_set(&iso);
 	if (geteuid() == 0)
 		cgroup_make(&iso);
-	if (pipe2(ended, O_CLOEXEC) == -1 || pipe2(done, O_CLOEXEC) == -1)
+	if (pipe2(ended, O_CLOEXEC) == -1)
 		err(1, "pipe");
-	if ((pid = fork()) == -1)
+	if ((keeper = fork()) == -1)
 		err(1, "fork");
-	if (pid == 0) {
+	if (keeper == 0) {
 		close(ended[1]);
-		close(done[0]);
-		janitor(&iso, ended[0], done[1]);
+		janitor(&iso, ended[0]);
 	}
 	close(ended[0]);
-	close(done[1]);
 	pid = geteuid() == 0 ? inner_start(&iso, &argv[1]) :
 	    program_start(&argv[1]);
 	if (pid == -1)
@@ -353,7 +349,7 @@ main(int argc, char *argv[])
 	if (WIFEXITED(status) && WEXITSTATUS(status) > 128)
 		status = WEXITSTATUS(status) - 128;
 	close(ended[1]);
-	while (read(done[0], &c, 1) == -1 && errno == EINTR)
+	while (waitpid(keeper, NULL, 0) == -1 && errno == EINTR)
 		continue;
 	end_as(status);
 }
