@@ -13,7 +13,6 @@ test_lib_SRCS =	regress/lib/reexec.c regress/lib/test.c \
 		regress/lib/clean.c regress/lib/helper.c
 TEST_C :=	$(patsubst %.c,%,$(wildcard regress/*/*_test.c))
 TEST_SH :=	$(patsubst %.sh,%,$(wildcard regress/*/*_test.sh))
-TEST_C_WHOLE :=	$(foreach t,$(TEST_C),$(call whole,$(t)))
 ISOLATE =	$(BUILD)/regress/lib/isolate
 
 # What compiles for tests only (a suite's own file is in OBJS already).
@@ -59,7 +58,7 @@ $(TEST_SH:%=$(BUILD)/%): $(BUILD)/%: %.sh regress/lib/test.sh
 	    mv -f $@.new $@
 
 # Kyuafiles, made, so that no test is forgotten in one.
-TESTS =		$(sort $(TEST_C_WHOLE) $(TEST_SH))
+TESTS =		$(sort $(TEST_C) $(TEST_SH))
 TEST_DIRS =	$(sort $(patsubst %/,%,$(dir $(TESTS:regress/%=%))))
 $(BUILD)/regress/Kyuafile: regress/rules.mk FORCE
 	@mkdir -p $(@D) $(TEST_DIRS:%=$(@D)/%)
@@ -69,8 +68,7 @@ $(BUILD)/regress/Kyuafile: regress/rules.mk FORCE
 	@for d in $(TEST_DIRS); do { echo 'syntax(2)'; \
 	    echo 'test_suite("sbx")'; for t in $(TESTS:regress/%=%); do \
 	    case $$t in $$d/*) echo \
-	    "if fs.exists(\"$${t##*/}\") then" \
-	    "atf_test_program{name=\"$${t##*/}\"} end" ;; esac; done; } \
+	    "atf_test_program{name=\"$${t##*/}\"}" ;; esac; done; } \
 	    >$(@D)/$$d/Kyuafile; done
 
 tests: all $(ISOLATE) $(TESTS:%=$(BUILD)/%) $(REGRESS_HELPERS:%=$(BUILD)/%) \
