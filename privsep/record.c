@@ -26,6 +26,7 @@ record_decode(struct record *rec, uint8_t *raw, size_t len, const char **why)
 {
 	memset(rec, 0, sizeof(*rec));
 	rec->raw = raw;
+	rec->len = len;
 	if ((rec->zone = msgpack_zone_new(8192)) == NULL) {
 		*why = "out of memory";
 		return (-1);

@@ -56,6 +56,7 @@ struct record {
 	struct m_RECORD		 r;
 	struct msgpack_zone	*zone;
 	uint8_t			*raw;
+	size_t			 len;	/* of raw */
 };
 
 /* Copies all that from points to; -1 errno. record_free afterwards. */

@@ -15,8 +15,13 @@
 #include "record.h"
 
 #define SESSIONS_MAX	1024	/* records, ended ones included */
+#define SESSIONS_A_UID	512	/* root has no such bound */
+#define RECORDS_A_UID	(64 << 20)	/* bytes of argv, environment, lists */
 #define CLIENTS_MAX	256	/* connections */
+#define CLIENTS_ROOT	64	/* of them, that only root may have */
 #define CLIENTS_A_UID	128
+#define WAITS_MAX	64	/* WAITs and DOCTORs of one connection */
+#define UNREAD_MAX	(16 << 20)	/* bytes a client lets lie */
 
 enum helper { H_SPAWN, H_NETD, H_MOUNTD, H_LANDD, H_COUNT };
 
@@ -44,7 +49,7 @@ struct client {
 	TAILQ_ENTRY(client) entry;
 	struct peer	*peer;
 	uid_t		 uid;
-	unsigned int	 refs;		/* requests under way */
+	unsigned int	 waits;		/* WAITs and DOCTORs under way */
 };
 
 /* Who waits for a session's end. */
@@ -148,6 +153,8 @@ bool		 client_may(const struct client *, const struct session *);
 struct session	*client_session(struct peer *, uint32_t, const char *id);
 void		 client_send_session(struct client *, uint32_t,
 		    const struct session *);
+/* True, and LIMIT answered, where it waits for too much already. */
+bool		 client_waits(struct client *, uint32_t);
 
 /* sbxd_session.c */
 struct session	*session_new(const struct m_RECORD *);

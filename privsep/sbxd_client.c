@@ -13,6 +13,8 @@
 #include "sbxd.h"
 
 #define UID_NOBODY	65534
+#define BRIEF_WORDS	8
+#define BRIEF_WORD	128	/* bytes */
 
 static bool
 uids_have(const struct uids *u, uid_t uid)
@@ -43,7 +45,7 @@ uid_refused(uid_t uid)
 	if (!uid_is_admin(uid) && sbxd.conf.users.n > 0 &&
 	    !uids_have(&sbxd.conf.users, uid))
 		return ("sbxd.conf gives this uid no role");
-	if (sbxd.nclients >= CLIENTS_MAX)
+	if (sbxd.nclients >= CLIENTS_MAX - (uid == 0 ? 0 : CLIENTS_ROOT))
 		return ("too many connections");
 	TAILQ_FOREACH(c, &sbxd.clients, entry)
 		if (c->uid == uid)
@@ -89,6 +91,45 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 		.reason = r->reason, .notes = r->notes
 	};
 
+	peer_send(c->peer, MSG_SESSION, id, -1, &m);
+}
+
+bool
+client_waits(struct client *c, uint32_t id)
+{
+	if (c->waits < WAITS_MAX) {
+		c->waits++;
+		return (false);
+	}
+	peer_error(c->peer, id, "limit.requests",
+	    "%d requests of this connection wait for their answers", WAITS_MAX);
+	return (true);
+}
+
+/*
+ * A session as a list shows it: the first words of its command, without the
+ * lists of paths. SHOW has all of it.
+ */
+static void
+client_send_brief(struct client *c, uint32_t id, const struct session *s)
+{
+	const struct m_RECORD	*r = &s->rec.r;
+	char			 words[BRIEF_WORDS][BRIEF_WORD + 1];
+	const char		*argv[BRIEF_WORDS + 1] = { NULL };
+	struct m_SESSION	 m = {
+		.session = r->session, .name = r->name,
+		.state = session_state(s), .owner = r->owner, .user = r->user,
+		.uid = r->uid, .project = r->project, .home = r->home,
+		.cwd = r->cwd, .network = r->network, .created = r->created,
+		.ended = r->ended, .exited = r->exited, .status = r->status,
+		.reason = r->reason
+	};
+
+	m.argv.v = argv;
+	for (; m.argv.n < r->argv.n && m.argv.n < BRIEF_WORDS; m.argv.n++) {
+		strlcpy(words[m.argv.n], r->argv.v[m.argv.n], BRIEF_WORD + 1);
+		argv[m.argv.n] = words[m.argv.n];
+	}
 	peer_send(c->peer, MSG_SESSION, id, -1, &m);
 }
 
@@ -177,8 +218,8 @@ client_on_list(struct peer *p, struct msg *msg)
 	struct session	*s;
 
 	TAILQ_FOREACH(s, &sbxd.sessions, entry)
-		if (client_may(c, s))
-			client_send_session(c, msg->id, s);
+		if (client_may(c, s) && !s->erase)
+			client_send_brief(c, msg->id, s);
 	peer_send(p, MSG_END, msg->id, -1, NULL);
 }
 
@@ -205,6 +246,8 @@ client_on_wait(struct peer *p, struct msg *msg)
 		client_send_session(p->ctx, msg->id, s);
 		return;
 	}
+	if (client_waits(p->ctx, msg->id))
+		return;
 	if ((w = calloc(1, sizeof(*w))) == NULL) {
 		peer_error(p, msg->id, "memory", "out of memory");
 		return;

@@ -8,14 +8,14 @@
 #include "../common/log.h"
 #include "sbxd.h"
 
-/* Who waits for which helper's lines: they come in the order asked. */
+/* Who waits for the helpers' lines. */
 struct asked {
 	TAILQ_ENTRY(asked) entry;
 	struct client	*client;
 	uint32_t	 id;
-	bool		 owed[H_COUNT];
 };
 static TAILQ_HEAD(, asked)	asking = TAILQ_HEAD_INITIALIZER(asking);
+static bool			doctor_owed[H_COUNT];	/* to the first */
 
 static void
 doctor_line(struct client *c, uint32_t id, const char *level,
@@ -50,58 +50,61 @@ doctor_own(struct client *c, uint32_t id)
 		    "be reached");
 }
 
+/* One after the other: a probe makes mountd fork and mount. */
+static void
+doctor_next(void)
+{
+	if (TAILQ_EMPTY(&asking))
+		return;
+	doctor_owed[H_MOUNTD] = doctor_owed[H_NETD] = true;
+	peer_send(sbxd.helper[H_MOUNTD], MSG_PROBE, 0, -1, NULL);
+	peer_send(sbxd.helper[H_NETD], MSG_PROBE, 0, -1, NULL);
+}
+
 void
 client_on_doctor(struct peer *p, struct msg *msg)
 {
 	struct asked	*a;
+	bool		 first = TAILQ_EMPTY(&asking);
 
-	doctor_own(p->ctx, msg->id);
+	if (client_waits(p->ctx, msg->id))
+		return;
 	if ((a = calloc(1, sizeof(*a))) == NULL) {
 		peer_error(p, msg->id, "memory", "out of memory");
 		return;
 	}
 	a->client = p->ctx;
 	a->id = msg->id;
-	a->owed[H_MOUNTD] = a->owed[H_NETD] = true;
 	TAILQ_INSERT_TAIL(&asking, a, entry);
-	peer_send(sbxd.helper[H_MOUNTD], MSG_PROBE, 0, -1, NULL);
-	peer_send(sbxd.helper[H_NETD], MSG_PROBE, 0, -1, NULL);
-}
-
-static struct asked *
-asked_first(enum helper h)
-{
-	struct asked	*a;
-
-	TAILQ_FOREACH(a, &asking, entry)
-		if (a->owed[h])
-			break;
-	return (a);
+	doctor_own(p->ctx, msg->id);
+	if (first)
+		doctor_next();
 }
 
 void
 doctor_on_text(enum helper h, struct msg *msg)
 {
-	struct asked	*a = asked_first(h);
+	struct asked	*a = TAILQ_FIRST(&asking);
 
-	if (a != NULL && a->client != NULL)
+	if (a != NULL && a->client != NULL && doctor_owed[h])
 		peer_send(a->client->peer, MSG_TEXT, a->id, -1, msg->body);
 }
 
 void
 doctor_on_end(enum helper h)
 {
-	struct asked	*a = asked_first(h);
+	struct asked	*a = TAILQ_FIRST(&asking);
 
-	if (a == NULL)
+	doctor_owed[h] = false;
+	if (a == NULL || doctor_owed[H_MOUNTD] || doctor_owed[H_NETD])
 		return;
-	a->owed[h] = false;
-	if (a->owed[H_MOUNTD] || a->owed[H_NETD])
-		return;
-	if (a->client != NULL)
+	if (a->client != NULL) {
+		a->client->waits--;
 		peer_send(a->client->peer, MSG_END, a->id, -1, NULL);
+	}
 	TAILQ_REMOVE(&asking, a, entry);
 	free(a);
+	doctor_next();
 }
 
 void

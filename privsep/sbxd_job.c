@@ -360,8 +360,15 @@ landd_on_item(struct peer *p, struct msg *msg)
 			memcpy(j->computed, m->digest.p, sizeof(j->computed));
 	}
 	/* A list goes to who asked for it; a removal only wants the sum. */
-	if (j->client != NULL && j->what != J_REMOVE)
-		peer_send(j->client->peer, msg->type, j->reqid, -1, msg->body);
+	if (j->client == NULL || j->what == J_REMOVE)
+		return;
+	peer_send(j->client->peer, msg->type, j->reqid, -1, msg->body);
+	/* landd's one socket serves every job: it is not made to wait. */
+	if (peer_queued(j->client->peer) > UNREAD_MAX) {
+		log_info("client of uid %u: does not read its answers",
+		    (unsigned int)j->client->uid);
+		client_drop(j->client);
+	}
 }
 
 static int

@@ -86,6 +86,23 @@ lists_are_sane(const struct m_NEW *m, struct refusal *r)
 	return (true);
 }
 
+/* What a uid's sessions cost: their number, and our memory for them. */
+static bool
+share_is_left(const struct client *c)
+{
+	const struct session	*s;
+	size_t			 n = 0, bytes = 0;
+
+	if (c->uid == 0)
+		return (true);
+	TAILQ_FOREACH(s, &sbxd.sessions, entry)
+		if (s->rec.r.peer == c->uid) {
+			n++;
+			bytes += s->rec.len;
+		}
+	return (n < SESSIONS_A_UID && bytes < RECORDS_A_UID);
+}
+
 static bool
 new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 {
@@ -112,7 +129,7 @@ new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	if (m->rows > 65535 || m->cols > 65535 || m->umask > 0777)
 		return (refuse(r, "size.invalid", "a size or umask out of "
 		    "bounds", ""));
-	if (sbxd.nsessions >= SESSIONS_MAX)
+	if (sbxd.nsessions >= SESSIONS_MAX || !share_is_left(c))
 		return (refuse(r, "limit.sessions", "there are too many "
 		    "sessions: remove some by sbxctl rm", ""));
 	if (sbxd.stopping)

@@ -226,6 +226,7 @@ session_answer(struct session *s)
 
 	while ((w = TAILQ_FIRST(&s->waiters)) != NULL) {
 		TAILQ_REMOVE(&s->waiters, w, entry);
+		w->client->waits--;
 		client_send_session(w->client, w->id, s);
 		free(w);
 	}
