@@ -13,7 +13,9 @@
 #define DEV_ATTRS	(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 
 /* The host's own nodes, each a mount: on a filesystem that a session's user
- * namespace might own, nodes made anew would be of no use. */
+ * namespace might own, nodes made anew would be of no use. Read-only, which a
+ * device is written to through all the same: the inodes are the host's, and
+ * root without a capability is their owner. */
 static const char *const dev_nodes[] = {
 	"null", "zero", "full", "random", "urandom", "tty"
 };
@@ -55,7 +57,7 @@ dev_node(int dev, const char *name)
 		fault("mount.failed", "%s of this machine is no device", path);
 	else if (mknodat(dev, name, S_IFREG | 0444, 0) == -1)
 		fault_errno("mount.failed", "%s", path);
-	else if (fs_attr(mnt, DEV_ATTRS, path) == 0)
+	else if (fs_attr(mnt, DEV_ATTRS | MOUNT_ATTR_RDONLY, path) == 0)
 		r = dev_put(dev, name, mnt);
 	close(mnt);
 	return (r);

@@ -257,6 +257,38 @@ kernel_body()
 	int_end
 }
 
+atf_test_case devices
+devices_head()
+{
+	atf_set descr "the host's device nodes keep mode, times and \
+attributes, also from root who owns them"
+	atf_set require.user root
+}
+devices_body()
+{
+	int_begin
+	int_who root
+	stat -c '%n %a %u:%g %Y %Z' /dev/null /dev/zero /dev/full /dev/random \
+	    /dev/urandom /dev/tty >before
+	run -- sh -c 'for d in null zero full random urandom tty; do
+		chmod 667 /dev/$d && echo "chmod $d"
+		touch -c -d 2001-01-01 /dev/$d && echo "touch $d"
+		python3 -c "import os,sys
+os.setxattr(sys.argv[1], \"trusted.sbx\", b\"x\")" /dev/$d &&
+		    echo "attribute $d"
+	    done
+	    # They work as before.
+	    echo x >/dev/null && : >>/dev/full && head -c 3 /dev/zero | wc -c
+	    head -c 5 /dev/urandom | wc -c' >out 2>err || atf_fail "$(cat err)"
+	stat -c '%n %a %u:%g %Y %Z' /dev/null /dev/zero /dev/full /dev/random \
+	    /dev/urandom /dev/tty >after
+	chmod 666 /dev/null /dev/zero /dev/full /dev/random /dev/urandom \
+	    /dev/tty
+	atf_check -o file:before cat after
+	atf_check -o inline:'3\n5\n' cat out
+	int_end
+}
+
 atf_test_case state
 state_head()
 {
@@ -292,7 +324,7 @@ state_body()
 
 atf_init_test_cases()
 {
-	for c in calls raw sockets fifos kernel state; do
+	for c in calls raw sockets fifos kernel devices state; do
 		atf_add_test_case "$c"
 	done
 }
