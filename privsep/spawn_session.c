@@ -4,6 +4,7 @@
  * is, since the broker, which reads every client, may have fallen.
  */
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <errno.h>
@@ -46,6 +47,31 @@ spawn_on_peer(struct peer *p, struct msg *msg)
 		close(spawn.client);
 	spawn.client = msg_take_fd(msg);
 	strlcpy(spawn.client_for, sid->session, sizeof(spawn.client_for));
+}
+
+/*
+ * The kernel calls a socket root's also where no client of root's is behind
+ * it: the pairs that the broker made before it dropped, our own among them,
+ * which says who made it; one that listens; a log that is a socket. All of
+ * these a broker that has fallen still holds.
+ */
+static bool
+peer_is_client(int fd, const struct ucred *cred)
+{
+	struct ucred	broker;
+	struct stat	st, log;
+	socklen_t	len = sizeof(broker);
+	int		listens;
+
+	if (getsockopt(spawn.sbxd->ib.fd, SOL_SOCKET, SO_PEERCRED, &broker,
+	    &len) == -1 || cred->pid == broker.pid)
+		return (false);
+	len = sizeof(listens);
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == -1 ||
+	    listens != 0)
+		return (false);
+	return (fstat(fd, &st) == 0 && fstat(STDERR_FILENO, &log) == 0 &&
+	    (st.st_dev != log.st_dev || st.st_ino != log.st_ino));
 }
 
 /* The client's own groups, as the kernel kept them. */
@@ -96,6 +122,8 @@ user_find(const struct m_START *start, struct drop *user)
 	if (getsockopt(spawn.client, SOL_SOCKET, SO_PEERCRED, &cred, &len) ==
 	    -1)
 		return ("its client's socket has no credentials");
+	if (!peer_is_client(spawn.client, &cred))
+		return ("its client's socket leads to no client");
 	if (cred.uid == UID_NOBODY || start->uid == UID_NOBODY)
 		return ("uid 65534 has no role");
 	if (start->uid != cred.uid && cred.uid != 0)

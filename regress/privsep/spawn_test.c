@@ -326,6 +326,49 @@ ATF_TC_BODY(broker_has_no_client, tc)
 	finish(&h);
 }
 
+/* Sockets that the kernel calls root's without a client of root's. */
+static void
+not_a_client(struct test_helper *h, int fd)
+{
+	struct ucred	cred;
+	socklen_t	len = sizeof(cred);
+
+	ATF_REQUIRE_EQ(0, getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred,
+	    &len));
+	ATF_REQUIRE_EQ(0, cred.uid);
+	close(start(h, SID, fd, 0, 0, "host"));
+	denied(h, "auth.denied");
+	kill_session(h, SID, -1);
+}
+
+ATF_TC_WITHOUT_HEAD(broker_has_sockets_of_roots);
+ATF_TC_BODY(broker_has_sockets_of_roots, tc)
+{
+	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
+	struct test_helper	h;
+	int			l, own, pair[2], status;
+	pid_t			pid;
+
+	up(&h);
+	/* The channel of the broker's own, and any pair it made as root. */
+	ATF_REQUIRE((own = dup(h.ib.fd)) != -1);
+	not_a_client(&h, own);
+	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	not_a_client(&h, pair[0]);
+	close(pair[1]);
+	/* The one it listens on, were it opened by a service manager. */
+	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/l.sock",
+	    test_scratch());
+	ATF_REQUIRE((l = socket(AF_UNIX, SOCK_STREAM, 0)) != -1);
+	ATF_REQUIRE_EQ(0, bind(l, (struct sockaddr *)&sun, sizeof(sun)));
+	if ((pid = fork()) == 0)
+		_exit(listen(l, 1) == -1);
+	ATF_REQUIRE_EQ(pid, waitpid(pid, &status, 0));
+	ATF_REQUIRE_EQ(0, status);
+	not_a_client(&h, l);
+	finish(&h);
+}
+
 ATF_TC_WITHOUT_HEAD(nobody_has_no_role);
 ATF_TC_BODY(nobody_has_no_role, tc)
 {
@@ -651,6 +694,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, broker_asks_for_root);
 	ATF_TP_ADD_TC(tp, broker_asks_for_another);
 	ATF_TP_ADD_TC(tp, broker_has_no_client);
+	ATF_TP_ADD_TC(tp, broker_has_sockets_of_roots);
 	ATF_TP_ADD_TC(tp, nobody_has_no_role);
 	ATF_TP_ADD_TC(tp, user_session);
 	ATF_TP_ADD_TC(tp, table);
