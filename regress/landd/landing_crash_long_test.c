@@ -6,52 +6,53 @@
 
 #include "landing_crash.h"
 
-ATF_TC_WITHOUT_HEAD(killed);
-ATF_TC_BODY(killed, tc)
+#define LONG_TC(name)							\
+ATF_TC(name);								\
+ATF_TC_HEAD(name, tc)							\
+{									\
+	atf_tc_set_md_var(tc, "timeout", "900");			\
+}									\
+ATF_TC_BODY(name, tc)
+
+LONG_TC(killed)
 {
 	crash_fs("tmpfs");
 	crash_kill_all(1);
 }
 
-ATF_TC_WITHOUT_HEAD(killed_on_ext4);
-ATF_TC_BODY(killed_on_ext4, tc)
+LONG_TC(killed_on_ext4)
 {
 	crash_fs("ext4");
 	crash_kill_all(3);
 }
 
-ATF_TC_WITHOUT_HEAD(killed_in_project);
-ATF_TC_BODY(killed_in_project, tc)
+LONG_TC(killed_in_project)
 {
 	crash_fs("tmpfs");
 	crash_nogit = true;
 	crash_kill_all(1);
 }
 
-ATF_TC_WITHOUT_HEAD(recovery_killed);
-ATF_TC_BODY(recovery_killed, tc)
+LONG_TC(recovery_killed)
 {
 	crash_fs("tmpfs");
 	crash_kill_twice(13, 7);
 }
 
-ATF_TC_WITHOUT_HEAD(failed);
-ATF_TC_BODY(failed, tc)
+LONG_TC(failed)
 {
 	crash_fs("tmpfs");
 	crash_fail_all(ENOSPC, 1);
 	crash_fail_all(EIO, 1);
 }
 
-ATF_TC_WITHOUT_HEAD(failed_recovery);
-ATF_TC_BODY(failed_recovery, tc)
+LONG_TC(failed_recovery)
 {
 	crash_fs("tmpfs");
 	crash_fail_recovery(EIO, 29, 11);
 }
 
-ATF_TC_WITHOUT_HEAD(disturbed);
-ATF_TC_BODY(disturbed, tc)
+LONG_TC(disturbed)
 {
 	crash_fs("tmpfs");
 	crash_disturb_all(3);

@@ -345,6 +345,11 @@ ATF_TC_BODY(crafted_links, tc)
 	ATF_REQUIRE(test_sh("cd '%s' && mv R/m m && ln -s ../m R/m",
 	    w.dir) == 0);
 	crafted_end("land.drifted");
+	/* Also one that leads to the very file, inside of the project. */
+	crafted_begin();
+	ATF_REQUIRE(test_sh("cd '%s' && mv R/m R/n && ln -s n R/m",
+	    w.dir) == 0);
+	crafted_end("land.drifted");
 }
 
 ATF_TC_WITHOUT_HEAD(crafted_sides);
