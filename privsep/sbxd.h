@@ -153,6 +153,10 @@ bool		 client_may(const struct client *, const struct session *);
 struct session	*client_session(struct peer *, uint32_t, const char *id);
 void		 client_send_session(struct client *, uint32_t,
 		    const struct session *);
+/* Short, so that it goes out at once: in a list, and before a connection is
+ * given away. */
+void		 client_send_brief(struct client *, uint32_t,
+		    const struct session *);
 /* True, and LIMIT answered, where it waits for too much already. */
 bool		 client_waits(struct client *, uint32_t);
 

@@ -110,7 +110,7 @@ client_waits(struct client *c, uint32_t id)
  * A session as a list shows it: the first words of its command, without the
  * lists of paths. SHOW has all of it.
  */
-static void
+void
 client_send_brief(struct client *c, uint32_t id, const struct session *s)
 {
 	const struct m_RECORD	*r = &s->rec.r;

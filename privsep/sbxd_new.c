@@ -260,7 +260,7 @@ starter_take(struct session *s, struct client *c, uint32_t id, bool attach,
 		s->starter = c;
 		return (0);
 	}
-	client_send_session(c, id, s);
+	client_send_brief(c, id, s);
 	if (peer_release(c->peer, &fd) == -1) {
 		close(*forspawn);
 		return (-1);

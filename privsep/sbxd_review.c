@@ -30,7 +30,22 @@ review_session(struct peer *p, uint32_t id, const char *sid)
 	return (s);
 }
 
-/* Landing and discarding are the owner's, or an administrator's. */
+/* Landing and throwing away are the owner's, or root's; the user that the
+ * session runs as only looks. */
+static bool
+owner_is(struct peer *p, uint32_t id, const struct session *s)
+{
+	const struct client	*c = p->ctx;
+	char			 self[32];
+
+	snprintf(self, sizeof(self), "uid:%u", (unsigned int)c->uid);
+	if (c->uid == 0 || strcmp(s->rec.r.owner, self) == 0)
+		return (true);
+	peer_error(p, id, "auth.denied", "session %s belongs to %s, who lands "
+	    "and discards its changes", s->rec.r.session, s->rec.r.owner);
+	return (false);
+}
+
 static bool
 actor_may(struct peer *p, uint32_t id, const struct session *s,
     const char *actor, struct job *j)
@@ -40,11 +55,7 @@ actor_may(struct peer *p, uint32_t id, const struct session *s,
 
 	snprintf(self, sizeof(self), "uid:%u", (unsigned int)c->uid);
 	strlcpy(j->actor, actor != NULL ? actor : self, sizeof(j->actor));
-	if (c->uid == 0 || strcmp(s->rec.r.owner, self) == 0)
-		return (true);
-	peer_error(p, id, "auth.denied", "session %s belongs to %s, who lands "
-	    "and discards its changes", s->rec.r.session, s->rec.r.owner);
-	return (false);
+	return (owner_is(p, id, s));
 }
 
 void
@@ -155,7 +166,8 @@ client_on_remove(struct peer *p, struct msg *msg)
 	const struct m_REMOVE	*m = msg->body;
 	struct session		*s;
 
-	if ((s = client_session(p, msg->id, m->session)) == NULL)
+	if ((s = client_session(p, msg->id, m->session)) == NULL ||
+	    !owner_is(p, msg->id, s))
 		return;
 	if (s->state != S_ENDED) {
 		peer_error(p, msg->id, "session.running", "session %s is %s: "
