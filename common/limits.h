@@ -18,7 +18,7 @@
 #define LIMIT_SID	32		/* a session's id */
 #define LIMIT_NAME	128
 #define LIMIT_MESSAGE	4096
-#define LIMIT_ARGC	16384		/* elements of argv, of environment */
+#define LIMIT_ARGC	131072		/* elements of argv, of environment */
 #define LIMIT_PATHS	65536		/* elements of a path list */
 #define LIMIT_GROUPS	1024
 #define LIMIT_NOTES	64
