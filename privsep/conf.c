@@ -172,8 +172,10 @@ conf_send(void *arg, const char *key, const char *value)
 	(void)arg;
 	m.value.p = (const uint8_t *)value;
 	m.value.len = strlen(value);
-	if (imsg_send(&conf_ib, MSG_SETTING, 0, -1, &m) == -1)
+	if (imsg_send(&conf_ib, MSG_SETTING, 0, -1, &m) == -1) {
+		proc_over(&conf_ib, errno);
 		fatal("SETTING %s", key);
+	}
 	return (0);
 }
 
@@ -227,7 +229,9 @@ main(int argc, char **argv)
 		log_warnx("%s belongs to uid %u, who so decides who is admin "
 		    "here", src.path, (unsigned int)src.owner);
 	conf_each(c, conf_send, NULL);
-	if (imsg_send(&conf_ib, MSG_READY, 0, -1, NULL) == -1)
+	if (imsg_send(&conf_ib, MSG_READY, 0, -1, NULL) == -1) {
+		proc_over(&conf_ib, errno);
 		fatal("READY");
+	}
 	return (0);
 }

@@ -64,6 +64,15 @@ proc_hello_fits(const struct m_HELLO *theirs, enum role other)
 	    strcmp(theirs->build, SBX_BUILD) == 0);
 }
 
+/* A starter that is gone has said why itself: one line is enough. */
+void
+proc_over(const struct imsgbuf *ib, int errnum)
+{
+	if (ib->self != ROLE_SBXD && ib->self != ROLE_CLIENT &&
+	    (errnum == EPIPE || errnum == ECONNRESET))
+		_exit(1);
+}
+
 void
 proc_hello(struct imsgbuf *ib, enum role self, enum role other)
 {
@@ -72,8 +81,10 @@ proc_hello(struct imsgbuf *ib, enum role self, enum role other)
 	struct msg		 msg;
 
 	proc_hello_fill(&mine, self);
-	if (imsg_send(ib, MSG_HELLO, 0, -1, &mine) == -1)
+	if (imsg_send(ib, MSG_HELLO, 0, -1, &mine) == -1) {
+		proc_over(ib, errno);
 		fatal("HELLO to %s", role_name(other));
+	}
 	proc_expect(ib, MSG_HELLO, &msg);
 	theirs = msg.body;
 	if (!proc_hello_fits(theirs, other))
@@ -91,9 +102,13 @@ proc_expect(struct imsgbuf *ib, uint32_t type, struct msg *msg)
 	int		 r;
 
 	r = imsg_recv(ib, msg, PROC_WAIT, &why);
-	if (r == 0)
-		/* The starter has given up and said why itself. */
-		_exit(1);
+	if (r == 0) {
+		proc_over(ib, EPIPE);
+		fatalx("%s has ended where %s was due; its reason is in the "
+		    "log", role_name(ib->other), proto_name(type));
+	}
+	if (r == -1)
+		proc_over(ib, errno);
 	if (r == -1)
 		fatalx("waiting for %s from %s: %s", proto_name(type),
 		    role_name(ib->other), why != NULL ? why : strerror(errno));

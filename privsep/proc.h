@@ -19,6 +19,9 @@ void	proc_hello(struct imsgbuf *, enum role self, enum role other);
  * this protocol, role and build. */
 void	proc_hello_fill(struct m_HELLO *, enum role self);
 bool	proc_hello_fits(const struct m_HELLO *, enum role other);
+/* Ends a program whose starter is gone (EPIPE, ECONNRESET), without a line;
+ * returns in the starter itself, and for any other error. */
+void	proc_over(const struct imsgbuf *, int);
 /* Receives exactly this type, blocking, 10 s; fatal else. */
 void	proc_expect(struct imsgbuf *, uint32_t type, struct msg *);
 

@@ -242,6 +242,36 @@ ATF_TC_BODY(bad_landd, tc)
 	gone_bad("landd", ROLE_LANDD, may);
 }
 
+/* One that does not even come up, each in turn: one line says which. */
+ATF_TC_WITHOUT_HEAD(helpers_that_do_not_start);
+ATF_TC_BODY(helpers_that_do_not_start, tc)
+{
+	static const char *const	names[] = {
+		"spawn", "netd", "mountd", "landd", "conf"
+	};
+	int				status;
+	size_t				i, j;
+	const char *const		how[] = {
+		"cp /bin/false", "printf '#!/bin/sh\nkill -9 $$\n' >", "rm"
+	};
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (j = 0; j < sizeof(how) / sizeof(how[0]); j++) {
+			suite_copy(names[i]);
+			ATF_REQUIRE_EQ(test_sh("%s %s/libexec/sbx/%s", how[j],
+			    suite, names[i]), 0);
+			broker_start(test_path("suite/sbin/sbxd"));
+			ATF_REQUIRE(waitpid(broker, &status, 0) == broker);
+			if (status == 1 << 8 && test_sh("test $(grep -c fatal "
+			    "'%s') = 1 && grep -q 'sbxd: fatal: .*%s' '%s'",
+			    log_path, names[i], log_path) == 0)
+				continue;
+			test_sh("cat '%s'", log_path);
+			atf_tc_fail("%s, %zu: status %#x", names[i], j,
+			    (unsigned int)status);
+		}
+}
+
 /* Answers about sessions and jobs that there are none of: nobody is harmed,
  * the broker goes on or ends by its own word, never by a signal. */
 ATF_TC_WITHOUT_HEAD(answers_out_of_nowhere);
@@ -297,6 +327,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, bad_spawn);
 	ATF_TP_ADD_TC(tp, bad_mountd);
 	ATF_TP_ADD_TC(tp, bad_landd);
+	ATF_TP_ADD_TC(tp, helpers_that_do_not_start);
 	ATF_TP_ADD_TC(tp, answers_out_of_nowhere);
 	return (atf_no_error());
 }
