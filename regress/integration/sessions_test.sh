@@ -153,6 +153,36 @@ removed_body()
 	int_end
 }
 
+atf_test_case owned
+owned_head()
+{
+	atf_set descr "the user that root's session runs as looks at it, and \
+neither lands, discards nor removes it"
+	atf_set require.user root
+}
+owned_body()
+{
+	int_begin
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	int_keep sh -c 'echo x >f'
+	cd / || atf_fail cd
+	atf_check -o match:"A  f" sbx-as "$int_user" sbxctl changes "$sid"
+	for c in 'apply --yes' 'discard --yes' rm 'rm --discard'; do
+		# shellcheck disable=SC2086 # words
+		int_refused 1 uid:0 sbx-as "$int_user" sbxctl $c "$sid"
+	done
+	atf_check -o match:"A  f" sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# Its own it removes.
+	sbx-as "$int_user" sh -c 'exec sbxctl run --repo "$0" --keep -- sh -c \
+	    "echo y >f"' "$P" >own.out 2>own.err || atf_fail "$(cat own.err)"
+	int_kept own.err
+	atf_check -o ignore sbx-as "$int_user" sbxctl rm --discard "$sid"
+	int_state_check
+	int_end
+}
+
 atf_test_case doctor
 doctor_head()
 {
@@ -192,5 +222,6 @@ atf_init_test_cases()
 	atf_add_test_case listed
 	atf_add_test_case named
 	atf_add_test_case removed
+	atf_add_test_case owned
 	atf_add_test_case doctor
 }
