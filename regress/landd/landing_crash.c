@@ -14,8 +14,8 @@ static char	 base[PATH_MAX];
 static int	 worlds;
 
 /* Strides start anywhere, so that in time every point has its turn. */
-static int
-first(int stride)
+int
+crash_first(int stride)
 {
 	static unsigned int	seed;
 	const char		*env = getenv("SBX_TEST_SEED");
@@ -36,7 +36,7 @@ crash_fs(const char *type)
 }
 
 /* R before, V after: every kind of change, and a folder of each fate. */
-static void
+void
 crash_world(struct world *w)
 {
 	char	dir[PATH_MAX + 32];
@@ -105,8 +105,8 @@ without(char *tree, const char *const *names)
 	return (out);
 }
 
-static void
-same_tree(char *got, char *want, const char *const *but, const char *what,
+void
+crash_same(char *got, char *want, const char *const *but, const char *what,
     int n)
 {
 	got = without(got, but);
@@ -119,15 +119,15 @@ same_tree(char *got, char *want, const char *const *but, const char *what,
 }
 
 /* All old, with every inode, and nothing left; or all new. */
-static void
-whole(struct world *w, const char *before, bool applied,
+void
+crash_whole(struct world *w, const char *before, bool applied,
     const char *const *but, const char *what, int n)
 {
 	if (applied)
-		same_tree(world_tree(w, "R", false),
+		crash_same(world_tree(w, "R", false),
 		    world_tree(w, "V", false), but, what, n);
 	else
-		same_tree(world_tree(w, "R", true), strdup(before), but, what,
+		crash_same(world_tree(w, "R", true), strdup(before), but, what,
 		    n);
 	if (applied != (world_leftovers(w) == 1))
 		atf_tc_fail("%s at call %d: %d landing folders, applied %d",
@@ -143,15 +143,15 @@ recovered(struct world *w, const char *before, const char *what, int n)
 		atf_tc_fail("%s at call %d: not recovered: %s: %s", what, n,
 		    w->res.code, w->res.why);
 	applied = w->res.applied;
-	whole(w, before, applied, NULL, what, n);
+	crash_whole(w, before, applied, NULL, what, n);
 	if (world_recover(w) == -1 || w->res.applied != applied)
 		atf_tc_fail("%s at call %d: recovered otherwise the second "
 		    "time: %s", what, n, w->res.why);
-	whole(w, before, applied, NULL, what, n);
+	crash_whole(w, before, applied, NULL, what, n);
 }
 
 /* Calls of an undisturbed landing, and that it works. */
-static int
+int
 crash_calls(void)
 {
 	struct world	w;
@@ -166,7 +166,7 @@ crash_calls(void)
 		world_land(&w);
 		atf_tc_fail("it does not land at all: %s", w.res.why);
 	}
-	whole(&w, before, true, NULL, "undisturbed", 0);
+	crash_whole(&w, before, true, NULL, "undisturbed", 0);
 	free(before);
 	world_remove(&w);
 	ATF_REQUIRE(calls > 100);
@@ -181,7 +181,7 @@ crash_kill_all(int stride)
 	int		 n, status, calls = crash_calls();
 	int		 backs = 0, forwards = 0;
 
-	for (n = first(stride); n <= calls; n += stride) {
+	for (n = crash_first(stride); n <= calls; n += stride) {
 		crash_world(&w);
 		before = world_tree(&w, "R", true);
 		world_trace(&w, world_land, n, WORLD_KILL, 0, NULL, &status);
@@ -205,8 +205,8 @@ crash_kill_twice(int stride, int stride2)
 	char		*before;
 	int		 n, m, status, points = 0, calls = crash_calls();
 
-	for (n = first(stride); n <= calls; n += stride)
-		for (m = first(stride2);; m += stride2) {
+	for (n = crash_first(stride); n <= calls; n += stride)
+		for (m = crash_first(stride2);; m += stride2) {
 			crash_world(&w);
 			before = world_tree(&w, "R", true);
 			world_trace(&w, world_land, n, WORLD_KILL, 0, NULL,
@@ -234,13 +234,13 @@ crash_fail_all(int err, int stride)
 	int		 n, status, calls = crash_calls();
 	int		 refused = 0;
 
-	for (n = first(stride); n < calls; n += stride) {
+	for (n = crash_first(stride); n < calls; n += stride) {
 		crash_world(&w);
 		before = world_tree(&w, "R", true);
 		world_trace(&w, world_land, n, WORLD_FAIL, err, NULL, &status);
 		if (!WIFEXITED(status))
 			atf_tc_fail("died by a failure of call %d", n);
-		whole(&w, before, WEXITSTATUS(status) == 0,
+		crash_whole(&w, before, WEXITSTATUS(status) == 0,
 		    WEXITSTATUS(status) == 0 ? may_stay : NULL, "failed", n);
 		refused += WEXITSTATUS(status) != 0;
 		free(before);
@@ -274,179 +274,10 @@ crash_fail_recovery(int err, int stride, int stride2)
 {
 	int	n, m, points = 0, recovery, calls = crash_calls();
 
-	for (n = first(stride); n <= calls; n += stride) {
+	for (n = crash_first(stride); n <= calls; n += stride) {
 		recovery = fail_recovery(err, n, 0);
-		for (m = first(stride2); m < recovery; m += stride2, points++)
+		for (m = crash_first(stride2); m < recovery; m += stride2, points++)
 			fail_recovery(err, n, m);
 	}
 	printf("%s: %d points\n", strerror(err), points);
-}
-
-/*
- * The owner at work meanwhile
- */
-static void
-owner_swaps(struct world *w)
-{
-	ATF_REQUIRE(renameat(w->fd, "R/sub", w->fd, "R/aside") == 0);
-	ATF_REQUIRE(symlinkat("../OUT", w->fd, "R/sub") == 0);
-}
-
-static void
-owner_swaps_back(struct world *w)
-{
-	ATF_REQUIRE(unlinkat(w->fd, "R/sub", 0) == 0);
-	ATF_REQUIRE(renameat(w->fd, "R/aside", w->fd, "R/sub") == 0);
-}
-
-static void
-owner_renames_over(struct world *w)
-{
-	world_file(w, "R/mod.new", "OWNER\n", 0);
-	ATF_REQUIRE(renameat(w->fd, "R/mod.new", w->fd, "R/mod") == 0);
-}
-
-static void
-owner_writes(struct world *w)
-{
-	struct timespec	soon = { 0, 12000000 };
-
-	/* The kernel's clock for files has ticks. */
-	nanosleep(&soon, NULL);
-	world_file(w, "R/mod", "OWNER\n", 0640);
-}
-
-static void
-owner_creates(struct world *w)
-{
-	world_file(w, "R/added.new", "OWNER\n", 0);
-	ATF_REQUIRE(renameat(w->fd, "R/added.new", w->fd, "R/added") == 0);
-}
-
-static void
-owner_removes(struct world *w)
-{
-	ATF_REQUIRE(unlinkat(w->fd, "R/mod", 0) == 0);
-}
-
-static void
-owner_fills(struct world *w)
-{
-	int	fd = openat(w->fd, "R/d/own", O_WRONLY | O_CREAT, 0600);
-
-	if (fd != -1) {
-		ATF_REQUIRE(write(fd, "OWNER\n", 6) == 6);
-		close(fd);
-	}
-}
-
-static void
-owner_chmods(struct world *w)
-{
-	ATF_REQUIRE(fchmodat(w->fd, "R/exe", 0600, 0) == 0);
-}
-
-struct owner {
-	const char	*what;
-	void		(*act)(struct world *);
-	const char	*but[3];	/* what he had in hand */
-	const char	*path;		/* must be this at the end: */
-	const char	*text;		/* NULL: absent */
-};
-static const struct owner	owners[] = {
-	{ "renamed over", owner_renames_over, { "mod", NULL }, "R/mod",
-	    "OWNER\n" },
-	{ "written", owner_writes, { "mod", NULL }, "R/mod", "OWNER\n" },
-	{ "created", owner_creates, { "added", NULL }, "R/added",
-	    "OWNER\n" },
-	{ "removed", owner_removes, { "mod", NULL }, "R/mod", NULL },
-	{ "filled", owner_fills, { "d", NULL }, NULL, NULL },
-	{ "chmod'ed", owner_chmods, { "exe", NULL }, NULL, NULL },
-};
-
-static void
-owner_kept(struct world *w, const struct owner *o, int n)
-{
-	char	buf[64] = "";
-	ssize_t	len = -1;
-	int	fd;
-
-	if (o->path == NULL)
-		return;
-	if ((fd = openat(w->fd, o->path, O_RDONLY)) != -1) {
-		len = read(fd, buf, sizeof(buf));
-		close(fd);
-	}
-	if (o->text == NULL ? fd != -1 : len != (ssize_t)strlen(o->text) ||
-	    memcmp(buf, o->text, (size_t)len) != 0)
-		atf_tc_fail("%s at call %d: the owner's %s is lost", o->what,
-		    n, o->path);
-}
-
-static void
-disturb(const struct owner *o, int n)
-{
-	struct world	w;
-	char		*before;
-	int		 status, calls;
-	bool		 applied;
-
-	crash_world(&w);
-	before = world_tree(&w, "R", true);
-	calls = world_trace(&w, world_land, n, WORLD_HOOK, 0, o->act, &status);
-	ATF_REQUIRE(WIFEXITED(status));
-	applied = WEXITSTATUS(status) == 0;
-	if (applied)
-		same_tree(world_tree(&w, "R", false),
-		    world_tree(&w, "V", false), o->but, o->what, n);
-	else
-		same_tree(world_tree(&w, "R", true), strdup(before), o->but,
-		    o->what, n);
-	if (calls >= n)
-		owner_kept(&w, o, n);
-	free(before);
-	world_remove(&w);
-}
-
-/* A folder becomes a link that leads out: nothing is done out there, and
- * when it is a folder again, recovery finds its way. */
-static void
-disturb_swap(int n)
-{
-	static const char *const	link[] = { "sub", "aside", NULL };
-	struct world			w;
-	char				*before, *out;
-	int				 status, calls;
-
-	crash_world(&w);
-	before = world_tree(&w, "R", true);
-	out = world_tree(&w, "OUT", true);
-	calls = world_trace(&w, world_land, n, WORLD_HOOK, 0, owner_swaps,
-	    &status);
-	ATF_REQUIRE(WIFEXITED(status));
-	same_tree(world_tree(&w, "OUT", true), out, NULL, "outside", n);
-	same_tree(WEXITSTATUS(status) == 0 ? world_tree(&w, "R", false) :
-	    world_tree(&w, "R", true), WEXITSTATUS(status) == 0 ?
-	    world_tree(&w, "V", false) : strdup(before), link, "swapped", n);
-	if (calls >= n)
-		owner_swaps_back(&w);
-	if (world_recover(&w) == -1)
-		atf_tc_fail("swapped at call %d: not recovered: %s", n,
-		    w.res.why);
-	whole(&w, before, w.res.applied, NULL, "swapped back", n);
-	free(before);
-	world_remove(&w);
-}
-
-void
-crash_disturb_all(int stride)
-{
-	int	n, calls = crash_calls();
-	size_t	i;
-
-	for (n = first(stride); n < calls; n += stride) {
-		for (i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
-			disturb(&owners[i], n);
-		disturb_swap(n);
-	}
 }

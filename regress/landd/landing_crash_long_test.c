@@ -55,7 +55,7 @@ LONG_TC(failed_recovery)
 LONG_TC(disturbed)
 {
 	crash_fs("tmpfs");
-	crash_disturb_all(3);
+	crash_disturb_all(5, 1);
 }
 
 ATF_TP_ADD_TCS(tp)

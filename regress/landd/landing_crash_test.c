@@ -47,7 +47,7 @@ ATF_TC_WITHOUT_HEAD(disturbed);
 ATF_TC_BODY(disturbed, tc)
 {
 	crash_fs("tmpfs");
-	crash_disturb_all(41);
+	crash_disturb_all(53, 29);
 }
 
 ATF_TP_ADD_TCS(tp)

@@ -362,6 +362,9 @@ commit(void *arg, const uint8_t *p, size_t len)
 		}
 	if (close(fd) == -1)
 		return (-1);
+	/* The intent is kept for who wants to cut the journal back to it. */
+	if (w->commits == 2)
+		(void)renameat(w->fd, "J", w->fd, "J.first");
 	return (renameat(w->fd, "J.new", w->fd, "J"));
 }
 

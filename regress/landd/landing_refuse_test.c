@@ -240,6 +240,31 @@ ATF_TC_BODY(no_journal, tc)
 }
 
 /*
+ * A journal cut back to the intent would have the owner's displaced files
+ * removed as staged copies.
+ */
+ATF_TC_WITHOUT_HEAD(journal_cut);
+ATF_TC_BODY(journal_cut, tc)
+{
+	char	*before, *after;
+
+	begin();
+	world_landed(&w);
+	ATF_REQUIRE(test_sh("cd '%s' && mv J.first J", w.dir) == 0);
+	before = world_tree(&w, "R", true);
+	ATF_REQUIRE(world_recover(&w) == -1);
+	ATF_REQUIRE_STREQ(w.res.code, "land.unfinished");
+	after = world_tree(&w, "R", true);
+	ATF_REQUIRE_STREQ(before, after);
+	ATF_REQUIRE(test_sh("grep -qrx 1 '%s/R/.git'", w.dir) == 0);
+	/* Nor does any other broken one do anything. */
+	ATF_REQUIRE(test_sh("cd '%s' && echo junk >J", w.dir) == 0);
+	ATF_REQUIRE(world_recover(&w) == -1);
+	ATF_REQUIRE_STREQ(w.res.code, "land.state");
+	ATF_REQUIRE(test_sh("grep -qrx 1 '%s/R/.git'", w.dir) == 0);
+}
+
+/*
  * G106: crafted change sets
  */
 static struct change *
@@ -350,6 +375,13 @@ ATF_TC_BODY(crafted_links, tc)
 	ATF_REQUIRE(test_sh("cd '%s' && mv R/m R/n && ln -s n R/m",
 	    w.dir) == 0);
 	crafted_end("land.drifted");
+	crafted_begin();
+	world_file(&w, "R/p/q/r", "1\n", 0);
+	world_file(&w, "V/p/q/r", "2\n", 0);
+	world_set(&w);
+	ATF_REQUIRE(test_sh("cd '%s' && mv R/p R/n && ln -s n R/p",
+	    w.dir) == 0);
+	crafted_end("land.drifted");
 }
 
 ATF_TC_WITHOUT_HEAD(crafted_sides);
@@ -427,6 +459,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, drifted);
 	ATF_TP_ADD_TC(tp, touched);
 	ATF_TP_ADD_TC(tp, no_journal);
+	ATF_TP_ADD_TC(tp, journal_cut);
 	ATF_TP_ADD_TC(tp, crafted_paths);
 	ATF_TP_ADD_TC(tp, crafted_links);
 	ATF_TP_ADD_TC(tp, crafted_sides);
