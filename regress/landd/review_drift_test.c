@@ -259,6 +259,14 @@ ATF_TC_BODY(baselines, tc)
 	ATF_REQUIRE_MSG(review_run(&r) == 0, "%s", r.why);
 	ATF_REQUIRE(strstr(review_text(&r), "deleted 100644 0 new drift\n") !=
 	    NULL);
+	TAILQ_FOREACH(b, &r.baselines, entry)
+		if (strcmp(b->path, "new") == 0) {
+			b->image.sha[0] ^= 1;
+			b->image.ino++;
+		}
+	ATF_REQUIRE_MSG(review_run(&r) == 0, "%s", r.why);
+	ATF_REQUIRE(strstr(review_text(&r), "deleted 100644 0 new drift\n") !=
+	    NULL);
 	review_free(&r);
 }
 

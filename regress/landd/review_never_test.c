@@ -331,12 +331,15 @@ ATF_TC_BODY(ignored, tc)
 	    "echo 12345 >build/new; mkdir -p build/deep; echo 1 >build/deep/x; "
 	    "echo x >secret.txt; echo x >keep.o; echo x >lib.o; "
 	    "echo '*.c' >>.gitignore; echo '*' >src/gen/.gitignore; "
+	    "mkdir sly; echo '*' >sly/.gitignore; echo x >sly/x; "
 	    "touch src/a.o; mkfifo build/fifo; mkdir -p build/repo/.git; "
 	    "echo x >build/repo/.git/HEAD");
 	review(&r,
 	    "modified 100644 100644 .gitignore\n"
 	    "modified 100644 100644 build/listed\n"
 	    "added 0 100644 keep.o\n"
+	    "added 0 100644 sly/.gitignore\n"
+	    "added 0 100644 sly/x\n"
 	    "modified 100644 100644 src/a.c\n"
 	    "modified 100644 100644 src/gen/in.c\n"
 	    "modified 100644 100644 tracked.o\n"

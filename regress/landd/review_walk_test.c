@@ -308,12 +308,14 @@ ATF_TC_BODY(unreadable, tc)
 	begin(&r);
 	review_file(&r, "R/mine", "mine\n");
 	review_file(&r, "R/theirs", "theirs\n");
+	review_file(&r, "R/other", "other\n");
 	review_file(&r, "R/closed/in", "in\n");
 	review_file(&r, "R/dir/in", "in\n");
-	ATF_REQUIRE(test_sh("cd '%s/R' && chown 0:0 theirs closed && "
-	    "chmod 600 theirs && chmod 700 closed", r.dir) == 0);
+	ATF_REQUIRE(test_sh("cd '%s/R' && chown 0:0 theirs other closed && "
+	    "chmod 600 theirs other && chmod 700 closed", r.dir) == 0);
 	review_start(&r);
-	review_sh(&r, "cd V; rm -f theirs; echo x >new; chmod 0 new; "
+	review_sh(&r, "cd V; rm -f theirs other; mkdir other; "
+	    "echo x >other/x; echo x >new; chmod 0 new; "
 	    "chmod 0 dir; mv closed c2 || :; echo more >>mine");
 	review(&r,
 	    "modified 100644 100644 mine\n"
@@ -322,6 +324,8 @@ ATF_TC_BODY(unreadable, tc)
 	    "skipped dir dir\n"
 	    "skipped unreadable dir\n"
 	    "skipped unreadable new\n"
+	    "skipped unreadable other\n"
+	    "skipped special other/x\n"
 	    "skipped unreadable theirs\n");
 	review_free(&r);
 }
