@@ -213,22 +213,46 @@ tree_fixed(int dir, const char *name)
 }
 
 /*
- * Code points that HFS+ leaves out of a comparison, in UTF-8: U+200C to
- * U+200F, U+202A to U+202E, U+206A to U+206F, U+FEFF.
+ * Code points that a comparison leaves out on HFS+, or in a folder of ext4's
+ * or f2fs's that folds case: Unicode's Default_Ignorable_Code_Point.
  */
-static size_t
-hfs_ignored(const unsigned char *p, size_t len)
+static bool
+fold_ignored(uint32_t c)
 {
-	if (len < 3)
+	static const uint32_t	ranges[][2] = {
+		{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c },
+		{ 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f },
+		{ 0x200b, 0x200f }, { 0x202a, 0x202e }, { 0x2060, 0x206f },
+		{ 0x3164, 0x3164 }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff },
+		{ 0xffa0, 0xffa0 }, { 0xfff0, 0xfff8 },
+		{ 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+		{ 0xe0000, 0xe0fff },
+	};
+	size_t			i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return (true);
+	return (false);
+}
+
+/* How many bytes one such takes at p in UTF-8, 0: there is none. */
+static size_t
+fold_skip(const unsigned char *p, size_t len)
+{
+	uint32_t	c;
+	size_t		i, n;
+
+	n = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : *p >= 0xc0 ? 2 : 0;
+	if (n == 0 || n > len)
 		return (0);
-	if (p[0] == 0xe2 && p[1] == 0x80 && ((p[2] >= 0x8c && p[2] <= 0x8f) ||
-	    (p[2] >= 0xaa && p[2] <= 0xae)))
-		return (3);
-	if (p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xaa && p[2] <= 0xaf)
-		return (3);
-	if (p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf)
-		return (3);
-	return (0);
+	c = *p & (0x7fU >> n);
+	for (i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return (0);
+		c = c << 6 | (p[i] & 0x3fU);
+	}
+	return (fold_ignored(c) ? n : 0);
 }
 
 bool
@@ -239,7 +263,7 @@ tree_gitname(const char *name, size_t len)
 
 	/* What NTFS takes for the same: git~1, a stream, dots at the end. */
 	for (i = 0; i < len && name[i] != ':'; i += skip != 0 ? skip : 1) {
-		skip = hfs_ignored((const unsigned char *)name + i, len - i);
+		skip = fold_skip((const unsigned char *)name + i, len - i);
 		if (skip != 0)
 			continue;
 		if (n == sizeof(plain) - 1) {

@@ -169,7 +169,8 @@ ATF_TC_BODY(hidden_made, tc)
 
 static const char *const gits[] = { ".GIT", ".Git", "git~1", "GIT~1", ".git.",
     ".git ", ".git::$INDEX_ALLOCATION", ".g\xe2\x80\x8cit",
-    "\xef\xbb\xbf.git", ".gi\xe2\x80\xact" };
+    "\xef\xbb\xbf.git", ".gi\xe2\x80\xact", ".g\xc2\xadit",
+    ".git\xf3\xa0\x80\x81", "\xcd\x8f.GIT" };
 
 ATF_TC_WITHOUT_HEAD(git_spelled);
 ATF_TC_BODY(git_spelled, tc)
@@ -190,6 +191,7 @@ ATF_TC_BODY(git_spelled, tc)
 	}
 	review_file(&r, "V/.gitx", "x\n");
 	review_file(&r, "V/.gitattributes", "x\n");
+	review_file(&r, "V/.g\xc3\xadt", "x\n");
 	ATF_REQUIRE_MSG(review_run(&r) == 0, "%s", r.why);
 	ATF_CHECK_EQ(TAILQ_FIRST(&r.set.changes)->kind, CHANGE_ADDED);
 	ATF_CHECK_STREQ(TAILQ_FIRST(&r.set.changes)->path, ".gitattributes");

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "review_lib.h"
@@ -77,11 +78,15 @@ ATF_TC_BODY(kinds, tc)
 	review_free(&r);
 }
 
-/* A34: what is only touched is none, a chmod is no content. */
+/* A34: what is only touched is none, a chmod is no content. Nor does a review
+ * touch anything: the times of what it reads stay. */
 ATF_TC_WITHOUT_HEAD(nothing);
 ATF_TC_BODY(nothing, tc)
 {
 	struct review	r;
+	struct timespec	old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+	struct stat	st;
+	char		path[PATH_MAX];
 
 	begin(&r);
 	review_file(&r, "R/a", "a\n");
@@ -93,7 +98,13 @@ ATF_TC_BODY(nothing, tc)
 	review_sh(&r, "cd V; touch a d d/b; touch -h l; echo n >d/n; rm d/n; "
 	    "mv d/b d/c; mv d/c d/b; cp a d/b.new; echo b >d/b.new; "
 	    "mv d/b.new d/b");
+	snprintf(path, sizeof(path), "%s/R/a", r.dir);
+	ATF_REQUIRE(utimensat(AT_FDCWD, path, old, 0) == 0);
 	review(&r, "");
+	ATF_REQUIRE(stat(path, &st) == 0);
+	ATF_REQUIRE_EQ(st.st_atime, old[0].tv_sec);
+	clock_gettime(CLOCK_REALTIME, &r.t0);
+	r.t0.tv_sec++;
 	review_sh(&r, "cd V; chmod 600 a");
 	review(&r, "mode 100644 100600 a\n");
 	ATF_REQUIRE_EQ(r.set.patchsize, 0);
