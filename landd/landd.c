@@ -14,6 +14,7 @@
 #include "../privsep/drop.h"
 #include "../privsep/pledge.h"
 #include "../privsep/proc.h"
+#include "../privsep/unveil.h"
 #include "landd.h"
 
 #define LANDD_NOFILE	4096	/* ten a job */
@@ -125,6 +126,8 @@ main(void)
 	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
 		fatal("signal");
 	drop_to(&drop);
+	/* No file at all: what it writes to is handed in. */
+	unveil_end(unveil_begin());
 	pledge(PLEDGE_LANDD);
 	peer_send(landd.sbxd, MSG_READY, 0, -1, NULL);
 	peer_resume(landd.sbxd);

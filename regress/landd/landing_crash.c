@@ -276,8 +276,10 @@ crash_fail_recovery(int err, int stride, int stride2)
 
 	for (n = crash_first(stride); n <= calls; n += stride) {
 		recovery = fail_recovery(err, n, 0);
-		for (m = crash_first(stride2); m < recovery; m += stride2, points++)
+		for (m = crash_first(stride2); m < recovery; m += stride2) {
 			fail_recovery(err, n, m);
+			points++;
+		}
 	}
 	printf("%s: %d points\n", strerror(err), points);
 }
