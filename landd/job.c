@@ -185,25 +185,32 @@ landd_on_jobend(struct peer *p, struct msg *msg)
 		job_free(j);
 }
 
-/* Journal and new baselines must be plain files that can be written. */
-static void
-file_check(const struct job *j, enum job_fd kind)
+/* Journal and new baselines must be plain files that can be written. A
+ * journal that is there already is of a landing that was not ended: it must
+ * not be written over. */
+static bool
+file_check(struct job *j, enum job_fd kind)
 {
 	struct stat	st;
 	int		mode;
 
 	if (kind > JOBFD_NEWBASE)
-		return;
+		return (true);
 	mode = fcntl(j->fd[kind], F_GETFL);
 	if (mode == -1 || fstat(j->fd[kind], &st) == -1 ||
 	    !S_ISREG(st.st_mode) || (mode & O_PATH) != 0 ||
 	    (kind != JOBFD_BASELINE && (mode & O_ACCMODE) == O_RDONLY))
 		fatalx("from sbxd: the %s of job %u is no such file",
 		    fd_words[kind], j->id);
-	if (st.st_size > 0 && (kind == JOBFD_NEWBASE ||
-	    (kind == JOBFD_JOURNAL && j->what != JOB_RECOVER)))
+	if (st.st_size > 0 && kind == JOBFD_NEWBASE)
 		fatalx("from sbxd: the %s of job %u is not empty",
 		    fd_words[kind], j->id);
+	if (st.st_size == 0 || kind != JOBFD_JOURNAL || j->what ==
+	    JOB_RECOVER)
+		return (true);
+	job_fail(j, "land.unfinished", "an earlier landing of session %s was "
+	    "not ended; it is finished or taken back first", j->session);
+	return (false);
 }
 
 /* What a job of this kind is handed, and in which order. */
@@ -248,7 +255,8 @@ landd_on_lfd(struct peer *p, struct msg *msg)
 		    m->kind, j->id, job_words[j->what]);
 	j->fd[kind] = msg_take_fd(msg);
 	j->seen[kind] = true;
-	file_check(j, (enum job_fd)kind);
+	if (!file_check(j, (enum job_fd)kind))
+		return;
 	/* Nobody says that there is no baseline: it is not there when what
 	 * comes after it is. */
 	if (kind >= JOBFD_NEWBASE)
