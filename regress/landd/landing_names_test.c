@@ -139,6 +139,56 @@ ATF_TC_BODY(many, tc)
 }
 
 /*
+ * A project that is on an overlay itself, as in a container: its files lie in
+ * the lower folder and are copied up when they are moved. Where inode numbers
+ * do not stay the same then, nothing must be changed.
+ */
+static void
+on_overlay(const char *upper, bool lands)
+{
+	char	*before, *after;
+	int	 rv;
+
+	begin();
+	ATF_REQUIRE(test_sh("cd '%s' && mkdir L F && cp -a R/.git L/ && "
+	    "mkdir L/d && echo 1 >L/a && echo 1 >L/d/b && echo 1 >L/gone && "
+	    "echo 1 >L/exe && %s && mkdir F/u F/w && mount -t overlay o "
+	    "-o lowerdir=L,upperdir=F/u,workdir=F/w R", w.dir, upper) == 0);
+	close(w.job.project);
+	w.job.project = openat(w.fd, "R", O_RDONLY | O_DIRECTORY);
+	world_file(&w, "V/a", "2\n", 0);
+	world_file(&w, "V/d/b", "2\n", 0);
+	world_file(&w, "V/exe", "1\n", 0755);
+	world_file(&w, "V/new/n", "2\n", 0);
+	world_set(&w);
+	before = world_tree(&w, "R", false);
+	rv = world_land(&w);
+	printf("%s\n", rv == -1 ? w.res.why : "landed");
+	after = world_tree(&w, "R", false);
+	if (rv == 0) {
+		free(before);
+		before = world_tree(&w, "V", false);
+	}
+	ATF_REQUIRE_STREQ(before, after);
+	if (lands)
+		ATF_REQUIRE_EQ(rv, 0);
+	free(before);
+	free(after);
+}
+
+ATF_TC_WITHOUT_HEAD(overlay);
+ATF_TC_BODY(overlay, tc)
+{
+	on_overlay(":", true);
+}
+
+ATF_TC_WITHOUT_HEAD(overlay_of_two);
+ATF_TC_BODY(overlay_of_two, tc)
+{
+	on_overlay("mount -t tmpfs f F", false);
+}
+
+/*
  * The state
  */
 ATF_TC_WITHOUT_HEAD(state);
@@ -196,6 +246,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, long_path);
 	ATF_TP_ADD_TC(tp, sparse_and_large);
 	ATF_TP_ADD_TC(tp, many);
+	ATF_TP_ADD_TC(tp, overlay);
+	ATF_TP_ADD_TC(tp, overlay_of_two);
 	ATF_TP_ADD_TC(tp, state);
 	return (atf_no_error());
 }
