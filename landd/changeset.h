@@ -24,11 +24,11 @@ enum change_kind {
 
 /* One side of a change: a regular file or a symlink, or nothing. */
 struct image {
-	mode_t		 mode;		/* st_mode less setuid, setgid; 0: none */
+	mode_t		 mode;		/* less setuid, setgid; 0: none */
 	uint64_t	 size;
 	uint64_t	 dev, ino;	/* of the real file (pre-image) */
 	struct timespec	 ctime;
-	uint8_t		 sha[DIGEST_LEN];	/* of content, of the link's text */
+	uint8_t		 sha[DIGEST_LEN];	/* of content, of link text */
 };
 
 struct change {
@@ -73,12 +73,12 @@ TAILQ_HEAD(baselines, baseline);
 
 /* What a job works on, all by descriptor. */
 struct job {
-	int		 project;	/* the real folder, O_PATH or O_RDONLY */
+	int		 project;	/* real, O_PATH or O_RDONLY */
 	int		 view;		/* merged, read-only clone */
 	int		 layer;		/* upper, read-only clone */
 	int		 stage;		/* the session user's staging folder */
 	struct timespec	 t0;		/* CLOCK_REALTIME at the start */
-	const char *const *hide;	/* canonical absolute paths, NULL-ended */
+	const char *const *hide;	/* canonical paths, NULL-ended */
 	const char	*root;		/* the project's absolute path */
 	struct baselines *baselines;	/* later than T0; may be empty */
 	/* The real repository's folders, for its index and info/exclude:

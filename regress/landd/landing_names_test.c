@@ -125,7 +125,9 @@ ATF_TC_BODY(many, tc)
 	char	path[64];
 	int	i;
 
-	begin();
+	world_fs(test_path("fs"), "tmpfs", 256);
+	world_make(&w, test_path("fs/w"));
+	world_dir(&w, "R/.git", 0755);
 	for (i = 0; i < 3000; i++) {
 		snprintf(path, sizeof(path), "R/%d/%d/f", i % 50, i);
 		if (i % 3 != 0)
