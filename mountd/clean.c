@@ -45,7 +45,8 @@ clean_open(struct clean *c, struct build *b, int store, int merged)
 	int		r;
 
 	memset(c, 0, sizeof(*c));
-	c->u = c->base = c->real = -1;
+	c->u = c->base = c->real = c->aside = -1;
+	c->store = store;
 	c->merged = merged;
 	if (layer_project(store, project, sizeof(project)) == -1 ||
 	    (r = layer_find(store, project, &n)) == -1)
@@ -74,6 +75,15 @@ clean_close(struct clean *c)
 	for (i = 0; i < c->nlater; i++)
 		free(c->later[i].path);
 	free(c->later);
+	for (i = 0; i < c->nsteps; i++)
+		free(c->steps[i].path);
+	free(c->steps);
+	for (i = 0; i < c->norigins; i++) {
+		free(c->origins[i].path);
+		free(c->origins[i].lower);
+	}
+	free(c->origins);
+	free(c->list);
 	names_free(&c->left);
 	names_free(&c->touched);
 	if (c->u != -1)
@@ -92,22 +102,69 @@ list_compare(const void *a, const void *b)
 
 /* Sorted, each once, and none that leaves the project. */
 static int
-clean_list(const struct strv *paths, const char **v, size_t *n)
+clean_list(struct clean *c, const struct strv *paths)
 {
 	char	absolute[PATH_MAX + 1] = "/";
 	size_t	i;
 
+	if ((c->list = calloc(paths->n + 1, sizeof(*c->list))) == NULL)
+		return (fault_errno("mount.clean", "the list of paths"));
 	for (i = 0; i < paths->n; i++) {
 		if (strlcpy(absolute + 1, paths->v[i], PATH_MAX) >= PATH_MAX ||
 		    (paths->v[i][0] != '\0' && !path_is_canonical(absolute)))
 			return (fault("mount.path", "%s is no path below the "
 			    "project", shown(paths->v[i])));
-		v[i] = paths->v[i];
+		c->list[i] = paths->v[i];
 	}
-	qsort(v, paths->n, sizeof(*v), list_compare);
-	for (i = 0, *n = 0; i < paths->n; i++)
-		if (*n == 0 || strcmp(v[*n - 1], v[i]) != 0)
-			v[(*n)++] = v[i];
+	qsort(c->list, paths->n, sizeof(*c->list), list_compare);
+	for (i = 0; i < paths->n; i++)
+		if (c->nlist == 0 ||
+		    strcmp(c->list[c->nlist - 1], c->list[i]) != 0)
+			c->list[c->nlist++] = c->list[i];
+	if (c->nlist > 0 && c->list[0][0] == '\0' && !c->discard)
+		return (fault("mount.path", "a landing names its paths one by "
+		    "one"));
+	return (0);
+}
+
+static int
+list_find(const void *key, const void *v)
+{
+	return (path_order(key, *(const char *const *)v));
+}
+
+bool
+clean_names(const struct clean *c, const char *path)
+{
+	char	above[PATH_MAX], *slash;
+
+	if (c->nlist > 0 && c->list[0][0] == '\0')
+		return (true);
+	strlcpy(above, path, sizeof(above));
+	for (;;) {
+		if (c->nlist > 0 && bsearch(above, c->list, c->nlist,
+		    sizeof(*c->list), list_find) != NULL)
+			return (true);
+		if ((slash = strrchr(above, '/')) == NULL)
+			return (false);
+		*slash = '\0';
+	}
+}
+
+int
+clean_later(struct clean *c, enum later_what what, const char *path)
+{
+	struct later	*v;
+
+	v = reallocarray(c->later, c->nlater + 1, sizeof(*v));
+	if (v == NULL)
+		return (-1);
+	c->later = v;
+	v += c->nlater;
+	v->what = what;
+	if ((v->path = strdup(path)) == NULL)
+		return (-1);
+	c->nlater++;
 	return (0);
 }
 
@@ -132,38 +189,40 @@ clean_through(struct clean *c)
 	return (0);
 }
 
-int
-clean_paths(struct clean *c, int store, const struct strv *paths)
+static int
+clean_behind(struct clean *c)
 {
-	const char	**v;
-	size_t		  i, n;
-	int		  r;
-
-	if (paths->n == 0)
-		return (0);
-	if ((v = calloc(paths->n, sizeof(*v))) == NULL)
-		return (fault_errno("mount.clean", "the list of paths"));
-	if (clean_list(paths, v, &n) == -1) {
-		free(v);
+	if (c->merged != -1 && fs_refresh(c->merged, "the project") == -1)
 		return (-1);
-	}
-	if (v[0][0] == '\0' && !c->discard) {
-		free(v);
-		return (fault("mount.path", "a landing names its paths one by "
-		    "one"));
-	}
-	c->landed = v;
-	c->nlanded = c->discard ? 0 : n;
-	r = c->merged == -1 ? 0 : fs_refresh(c->merged, "the project");
-	if (r == 0 && strip_paths(c, v, n) == -1)
-		r = fault_errno("mount.clean", "the layer of the project");
-	c->landed = NULL;
-	c->nlanded = 0;
-	free(v);
-	if (r == 0 && c->merged != -1)
-		r = clean_through(c);
+	if (strip_paths(c) == -1)
+		return (fault_errno("mount.clean", "the layer of the "
+		    "project"));
+	if (c->merged == -1)
+		return (0);
+	if (fs_refresh(c->merged, "the project") == -1)
+		return (-1);
+	if (steps_verify(c) == -1)
+		return (fault_errno("mount.clean", "what the session holds "
+		    "open"));
+	return (clean_through(c));
+}
+
+int
+clean_paths(struct clean *c, const struct strv *paths)
+{
+	size_t	i;
+	int	r;
+
+	if (clean_list(c, paths) == -1)
+		return (-1);
+	if (c->nlist == 0)
+		return (0);
+	r = clean_behind(c);
 	for (i = 0; r == 0 && i < c->left.n; i++)
-		r = pending_add(store, c->u, c->left.v[i]);
+		r = pending_add(c->store, c->u, c->left.v[i]);
+	if (steps_end(c) == -1 && r == 0)
+		r = fault_errno("mount.clean", "what was taken out of the "
+		    "layer");
 	return (r);
 }
 
@@ -184,7 +243,7 @@ clean_live(struct child *c, struct build *b)
 		    "that the session was started on", shown(c->s->project));
 	clean.discard = m->discard;
 	if (r == 0)
-		r = clean_paths(&clean, c->s->store, &m->paths);
+		r = clean_paths(&clean, &m->paths);
 	clean_close(&clean);
 	return (r);
 }

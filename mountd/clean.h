@@ -5,15 +5,20 @@
  *
  * The overlay's own functions know no such step. Stopped, it is a matter of
  * the layer alone. Live, the session is frozen, and everything depends on
- * what its processes hold open: the kernel's name cache keeps such a name
+ * what its processes hold: the kernel's caches keep such a name, or inode,
  * with the layer's entry behind it, and what is then removed below is written
- * to a file that is gone, or found missing where it was just seen. So after
- * the cache was dropped (RECONFIGURE drops what nobody holds) each name is
- * asked for with RESOLVE_CACHED, which answers from the cache alone: whatever
- * is still there is held, by a descriptor, a working directory, a mapping or
- * a mount. Nothing of the session runs in between, so the answer stays true.
- * A lease would not do: it says nothing of folders and O_PATH descriptors,
- * and asks for CAP_LEASE.
+ * to a file that is gone, or found missing where it was just seen. Two things
+ * tell, and nothing of the session runs in between, so both stay true:
+ *
+ * - After the name cache was dropped (RECONFIGURE drops what nobody holds)
+ *   each name is asked for with RESOLVE_CACHED, which answers from the cache
+ *   alone: whatever is still there is held, by a descriptor, a working
+ *   directory, a mapping or a mount. (A lease would not do: it says nothing
+ *   of folders and O_PATH descriptors, and asks for CAP_LEASE.)
+ * - An inode can be held without a name: by a watch (inotify), or by a file
+ *   that was renamed and whose old name comes back, since overlayfs finds
+ *   inodes by the real one. So what is taken out is only put aside; then the
+ *   view is compared with what should show, and what differs is put back.
  *
  * What is held stays in the layer until the session ends (pending.h); for a
  * discard it is made to look as it should through the overlay.
@@ -26,7 +31,6 @@
 
 enum later_what {
 	LATER_REMOVE,		/* through the view */
-	LATER_REVEAL,		/* the same, then its whiteout below */
 	LATER_WRITE,		/* the base's bytes into the open file */
 	LATER_SYNC,		/* all at and below it like the base */
 	LATER_ATTR		/* a folder's owner and mode */
@@ -37,46 +41,83 @@ struct later {
 	char		*path;
 };
 
+/* An entry of the layer that was put aside; its place there is its number. */
+struct step {
+	char		*path;
+	bool		 opened;	/* a folder took a whiteout's place */
+	bool		 back;		/* it has to be there again */
+};
+
+/* A folder of the layer that lies on another folder of the base's. */
+struct origin {
+	char		*path, *lower;
+};
+
 struct clean {
+	int		 store;		/* STATE/s/ID */
 	int		 u;		/* the layer */
 	int		 base;		/* what shows without it, masked */
 	int		 real;		/* the project itself */
 	int		 merged;	/* the live overlay; -1: stopped */
+	int		 aside;		/* live: where steps put things */
 	bool		 discard;
 	bool		 blind;		/* what is held cannot be known */
-	const char	**landed;	/* sorted; none for a discard */
-	size_t		 nlanded;
+	const char	**list;		/* the paths, sorted */
+	size_t		 nlist;
 	struct names	 left;		/* for the session's end */
 	struct names	 touched;	/* held folders that changed */
 	struct later	*later;
 	size_t		 nlater;
+	struct step	*steps;
+	size_t		 nsteps;
+	struct origin	*origins;
+	size_t		 norigins;
+	bool		 scanned;	/* origins are known */
 };
 
 /* Opens what is below the project's layer; merged is -1 or the live clone. */
 int	clean_open(struct clean *, struct build *, int store, int merged);
 void	clean_close(struct clean *);
 /* All steps for these paths, relative to the project; "" is all of it. */
-int	clean_paths(struct clean *, int store, const struct strv *);
+int	clean_paths(struct clean *, const struct strv *);
+/* A path of the list, or one above it, or everything was named. */
+bool	clean_names(const struct clean *, const char *path);
+int	clean_later(struct clean *, enum later_what, const char *path);
 
 /* strip.c: what can be done behind the view; fills left, touched, later. */
-int	strip_paths(struct clean *, const char **v, size_t n);
-/* A session's process holds it; false for a stopped one. */
-bool	strip_held(struct clean *, const char *path);
-int	strip_later(struct clean *, enum later_what, const char *path);
+int	strip_paths(struct clean *);
 
-/* unfold.c: folders of the layer that do not lie on the real one of the same
- * path, since it was replaced (opaque) or renamed (redirect). */
+/* steps.c */
+/* A session's process holds the name; false for a stopped one. */
+bool	step_held(struct clean *, const char *path);
+/* Takes the entry out of the layer: for good, or live aside. */
+int	step_aside(struct clean *, const char *path, bool opened);
+/* Compares, puts back, and says by left and later what is to be done. */
+int	steps_verify(struct clean *);
+int	steps_end(struct clean *);
+
+/*
+ * unfold.c: folders of the layer that do not lie on the base's of the same
+ * path, since that was replaced (opaque) or renamed (redirect).
+ */
 /* The base's folder below it, by path; empty string and false: none. */
 bool	fold_lower(struct clean *, const char *path, const char *above,
 	    bool has_above, char *lower);
-/* Makes it lie on the real one, and everything show as before but the n
- * paths of v, which lie below it. */
+/* Makes it lie on the real one, and everything show as before but what is on
+ * the list. */
 int	fold_undo(struct clean *, const char *path, const char *lower,
-	    bool has_lower, const char **v, size_t n);
+	    bool has_lower);
 /* Only takes the marks off. */
 int	fold_drop(struct clean *, const char *path);
 /* In place of a whiteout: a folder that shows nothing of the base's. */
 int	fold_open(struct clean *, const char *path);
+/* Makes it lie on nothing, with copies of all that showed through. */
+int	fold_flatten(struct clean *, const char *path, const char *lower);
+
+/* origins.c: before the base's folder at path shows again, the folders that
+ * were renamed from there get copies: overlayfs shows one in one place. */
+int	origins_part(struct clean *, const char *path);
+int	origins_add(struct clean *, const char *path, const char *lower);
 
 /* through.c: what is done through the view. */
 int	through_run(struct clean *, const struct later *);

@@ -120,7 +120,7 @@ pending_run(int store, struct build *b)
 	if (r == 0)
 		r = pending_list(buf, len, c.u, &paths);
 	if (r == 0)
-		r = clean_paths(&c, store, &paths);
+		r = clean_paths(&c, &paths);
 	clean_close(&c);
 	free(paths.v);
 	free(buf);

@@ -1,5 +1,4 @@
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -7,14 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../common/path.h"
 #include "attr.h"
 #include "clean.h"
-#include "fs.h"
 #include "mountd.h"
-#include "rm.h"
-
-#define HELD_TRIES	3
 
 /* A folder of the layer while its listed entries are gone through. */
 struct strip {
@@ -24,52 +18,12 @@ struct strip {
 	bool		 based;		/* the base has a folder of this path */
 	bool		 held;
 	bool		 all;		/* every entry is meant */
+	bool		 exact;		/* it is on the list itself */
 	bool		 changed;
 };
 
 static int	strip_dir(struct clean *, const char *, const struct strip *,
 		    bool, const char **, size_t);
-
-/*
- * A walk of the cache may miss a name while another one is being renamed
- * somewhere in the system, so "not there" has to be said more than once.
- */
-bool
-strip_held(struct clean *c, const char *path)
-{
-	int	fd, i;
-
-	if (c->merged == -1)
-		return (false);
-	if (c->blind || *path == '\0')
-		return (true);
-	for (i = 0; i < HELD_TRIES; i++) {
-		fd = fs_openat2(c->merged, path, O_PATH | O_NOFOLLOW,
-		    FS_BENEATH | RESOLVE_CACHED);
-		if (fd != -1)
-			close(fd);
-		if (fd != -1 || errno != EAGAIN)
-			return (true);
-	}
-	return (false);
-}
-
-int
-strip_later(struct clean *c, enum later_what what, const char *path)
-{
-	struct later	*v;
-
-	v = reallocarray(c->later, c->nlater + 1, sizeof(*v));
-	if (v == NULL)
-		return (-1);
-	c->later = v;
-	v += c->nlater;
-	v->what = what;
-	if ((v->path = strdup(path)) == NULL)
-		return (-1);
-	c->nlater++;
-	return (0);
-}
 
 /* Whether a held folder, as the kernel keeps it, has the real one in it: a
  * merged folder's number is the lowest layer's (its top byte is xino's). */
@@ -84,17 +38,11 @@ strip_shows_real(struct clean *c, const char *path)
 	    (merged.st_ino & mask) == (real.st_ino & mask));
 }
 
+/* The base's folder of this path, if it is one, is going to show again. */
 static int
-strip_unlink(struct clean *c, const char *path)
+strip_reveal(struct clean *c, const char *path)
 {
-	const char	*name;
-	int		 dir, r;
-
-	if ((dir = at_parent(c->u, path, &name)) == -1)
-		return (-1);
-	r = rm_all(dir, name);
-	close(dir);
-	return (r);
+	return (at_is_dir(c->base, path) ? origins_part(c, path) : 0);
 }
 
 /* Something other than a folder, in a folder that shows the real one. */
@@ -104,16 +52,17 @@ strip_file(struct clean *c, const char *path, const struct stat *st)
 	struct stat	base;
 	bool		based = at_stat(c->base, path, &base);
 
-	if (!strip_held(c, path))
-		return (strip_unlink(c, path));
+	if (!step_held(c, path)) {
+		if (strip_reveal(c, path) == -1)
+			return (-1);
+		return (step_aside(c, path, false));
+	}
 	if (!c->discard)
 		return (names_add(&c->left, path));
-	if (based && S_ISREG(base.st_mode) && S_ISREG(st->st_mode)) {
-		if (strip_later(c, LATER_WRITE, path) == -1)
-			return (-1);
-		return (names_add(&c->left, path));
-	}
-	return (strip_later(c, based ? LATER_REVEAL : LATER_REMOVE, path));
+	if (!based)
+		return (clean_later(c, LATER_REMOVE, path));
+	return (clean_later(c, S_ISREG(base.st_mode) && S_ISREG(st->st_mode) ?
+	    LATER_WRITE : LATER_SYNC, path));
 }
 
 /* A whole entry that must not be there, or be something else. */
@@ -122,9 +71,12 @@ strip_remove(struct clean *c, const char *path)
 {
 	struct stat	base;
 
-	if (!strip_held(c, path))
-		return (strip_unlink(c, path));
-	return (strip_later(c, at_stat(c->base, path, &base) ? LATER_REVEAL :
+	if (!step_held(c, path)) {
+		if (strip_reveal(c, path) == -1)
+			return (-1);
+		return (step_aside(c, path, false));
+	}
+	return (clean_later(c, at_stat(c->base, path, &base) ? LATER_SYNC :
 	    LATER_REMOVE, path));
 }
 
@@ -135,20 +87,17 @@ strip_whiteout(struct clean *c, const char *path, bool exact,
 	struct strip	 above = { .plain = true, .has_lower = true };
 	const char	*name;
 	struct stat	 base;
-	int		 dir, r;
 
 	if (exact || !at_stat(c->base, path, &base)) {
-		if ((dir = at_parent(c->u, path, &name)) == -1)
+		if (strip_reveal(c, path) == -1)
 			return (-1);
-		r = unlinkat(dir, name, 0);
-		close(dir);
-		return (r);
+		return (step_aside(c, path, false));
 	}
 	/* What is below is wanted, the rest stays deleted. Of a landing's
 	 * paths there is nothing below that the real folder still has. */
 	if (!c->discard || !S_ISDIR(base.st_mode))
 		return (0);
-	if (fold_open(c, path) == -1)
+	if (strip_reveal(c, path) == -1 || fold_open(c, path) == -1)
 		return (-1);
 	if ((name = strrchr(path, '/')) != NULL)
 		memcpy(above.lower, path, (size_t)(name - path));
@@ -170,7 +119,7 @@ strip_absent(struct clean *c, const struct strip *s, const char *path,
 	    !at_stat(c->base, lower, &st))
 		return (0);
 	if (c->merged != -1)
-		return (strip_later(c, LATER_REMOVE, path));
+		return (clean_later(c, LATER_REMOVE, path));
 	if ((dir = at_parent(c->u, path, &name)) == -1)
 		return (-1);
 	r = whiteout_make(dir, name);
@@ -208,13 +157,13 @@ strip_stuck(struct clean *c, const char *path, bool all, const char **v,
 	size_t	i;
 
 	if (all) {
-		if (strip_later(c, LATER_SYNC, path) == -1)
+		if (clean_later(c, LATER_SYNC, path) == -1)
 			return (-1);
 		return (names_add(&c->left, path));
 	}
 	for (i = 0; i < n; i++)
 		if ((c->discard &&
-		    strip_later(c, LATER_SYNC, v[i]) == -1) ||
+		    clean_later(c, LATER_SYNC, v[i]) == -1) ||
 		    names_add(&c->left, v[i]) == -1)
 			return (-1);
 	return (n == 0 ? names_add(&c->left, path) : 0);
@@ -265,43 +214,35 @@ strip_everything(struct clean *c, struct strip *s)
 	return (r);
 }
 
-/* A folder with nothing in it that is like the real one need not be there. */
-static int
-strip_settle(struct clean *c, const struct strip *s)
+static bool
+strip_is_empty(struct clean *c, const char *path)
 {
-	const char	*name;
-	int		 u, base, dir, r = 0;
-	bool		 same;
+	struct names	ns;
+	bool		empty;
 
-	if (!s->based || !s->plain)
-		return (0);
+	if (names_read(c->u, path, &ns) == -1)
+		return (false);
+	empty = ns.n == 0;
+	names_free(&ns);
+	return (empty);
+}
+
+/* For a discard a folder gets the real one's owner and mode back. */
+static int
+strip_attr(struct clean *c, const struct strip *s, bool *same)
+{
+	int	u, base, r = 0;
+
 	u = at_open(c->u, s->path, O_PATH | O_DIRECTORY);
 	base = at_open(c->base, s->path, O_PATH | O_DIRECTORY);
-	if (u == -1 || base == -1) {
+	if (u == -1 || base == -1)
 		r = -1;
-		goto out;
-	}
-	if (!(same = attr_same(u, base)) && s->all) {
+	else if (!(*same = attr_same(u, base)) && s->all) {
 		if (s->held)
-			r = strip_later(c, LATER_ATTR, s->path);
-		else if (attr_copy(base, u, s->path) == 0)
-			same = true;
-		else
-			r = -1;
+			r = clean_later(c, LATER_ATTR, s->path);
+		else if ((r = attr_copy(base, u, s->path)) == 0)
+			*same = true;
 	}
-	if (!same || r == -1 || *s->path == '\0')
-		goto out;
-	if (s->held) {
-		if (s->changed)
-			r = names_add(&c->left, s->path);
-	} else if ((dir = at_parent(c->u, s->path, &name)) != -1) {
-		/* One that is not empty stays. */
-		if (unlinkat(dir, name, AT_REMOVEDIR) == -1 &&
-		    errno != ENOTEMPTY && errno != EEXIST)
-			r = -1;
-		close(dir);
-	}
-out:
 	if (u != -1)
 		close(u);
 	if (base != -1)
@@ -309,24 +250,47 @@ out:
 	return (r);
 }
 
+/* A folder with nothing in it that is like the real one need not be there. */
+static int
+strip_settle(struct clean *c, const struct strip *s)
+{
+	bool	same = false;
+
+	if (!s->based || !s->plain)
+		return (0);
+	if (strip_attr(c, s, &same) == -1)
+		return (-1);
+	if (*s->path == '\0')
+		return (0);
+	if (s->held)
+		return (s->changed || s->exact ?
+		    names_add(&c->left, s->path) : 0);
+	if (!same || !strip_is_empty(c, s->path))
+		return (0);
+	return (step_aside(c, s->path, false));
+}
+
 static int
 strip_dir(struct clean *c, const char *path, const struct strip *above,
     bool all, const char **v, size_t n)
 {
-	struct strip	s = { .path = path, .all = all };
+	struct strip	s = {
+		.path = path, .all = all, .exact = clean_names(c, path)
+	};
 	int		r;
 
 	s.has_lower = fold_lower(c, path, above->lower, above->has_lower,
 	    s.lower);
 	s.plain = s.has_lower && strcmp(s.lower, path) == 0;
 	s.based = at_is_dir(c->base, path);
-	s.held = strip_held(c, path);
+	s.held = step_held(c, path);
 	if (s.held && *path != '\0' && s.based &&
 	    (!s.plain || !strip_shows_real(c, path)))
 		return (strip_stuck(c, path, all, v, n));
 	if (s.based && !s.plain) {
-		if ((all ? fold_drop(c, path) : fold_undo(c, path, s.lower,
-		    s.has_lower, v, n)) == -1)
+		if (strip_reveal(c, path) == -1 || (all ?
+		    fold_drop(c, path) :
+		    fold_undo(c, path, s.lower, s.has_lower)) == -1)
 			return (-1);
 		s.plain = s.has_lower = true;
 		strcpy(s.lower, path);
@@ -338,15 +302,10 @@ strip_dir(struct clean *c, const char *path, const struct strip *above,
 }
 
 int
-strip_paths(struct clean *c, const char **v, size_t n)
+strip_paths(struct clean *c)
 {
 	struct strip	above = { .has_lower = true, .plain = true };
-	bool		all = n > 0 && v[0][0] == '\0';
+	bool		all = c->list[0][0] == '\0';
 
-	if (all && !c->discard) {
-		/* Everything has landed: each entry is meant by itself. */
-		errno = EINVAL;
-		return (-1);
-	}
-	return (strip_dir(c, "", &above, all, v, n));
+	return (strip_dir(c, "", &above, all, c->list, c->nlist));
 }

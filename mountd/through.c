@@ -12,6 +12,7 @@
 
 #include "attr.h"
 #include "clean.h"
+#include "mountd.h"
 #include "rm.h"
 
 static int	through_sync(struct clean *, const char *);
@@ -163,14 +164,19 @@ through_sync_dir(struct clean *c, const char *path)
 	return (r == 0 ? through_attr(c, path) : -1);
 }
 
+/* A program that runs cannot be written to: it keeps what it has, and the
+ * name gets a new file. What is made here stays until the session's end. */
 static int
 through_sync(struct clean *c, const char *path)
 {
 	struct stat	base, st;
 	bool		is = at_stat(c->merged, path, &st);
 
+	child_alive();
 	if (!at_stat(c->base, path, &base))
 		return (is ? through_remove(c, path) : 0);
+	if (names_add(&c->left, path) == -1)
+		return (-1);
 	if (is && S_ISREG(st.st_mode) && S_ISREG(base.st_mode) &&
 	    through_write(c, path) == 0)
 		return (0);
@@ -184,6 +190,33 @@ through_sync(struct clean *c, const char *path)
 	return (S_ISDIR(base.st_mode) ? through_sync_dir(c, path) : 0);
 }
 
+/* The folders above, where they are missing in the view. */
+static int
+through_parents(struct clean *c, const char *path)
+{
+	char		 above[PATH_MAX];
+	const char	*slash = path;
+	struct stat	 base;
+
+	while ((slash = strchr(slash, '/')) != NULL) {
+		memcpy(above, path, (size_t)(slash - path));
+		above[slash - path] = '\0';
+		slash++;
+		if (at_is_dir(c->merged, above))
+			continue;
+		/* Not even the base has it: then path is to be nowhere. */
+		if (!at_is_dir(c->base, above))
+			return (0);
+		if (through_remove(c, above) == -1 ||
+		    !at_stat(c->base, above, &base) ||
+		    through_new(c, above, &base) == -1 ||
+		    through_attr(c, above) == -1 ||
+		    names_add(&c->left, above) == -1)
+			return (-1);
+	}
+	return (0);
+}
+
 int
 through_run(struct clean *c, const struct later *l)
 {
@@ -191,16 +224,9 @@ through_run(struct clean *c, const struct later *l)
 	case LATER_REMOVE:
 		return (through_remove(c, l->path));
 	case LATER_WRITE:
-		if (through_write(c, l->path) == 0)
-			return (0);
-		/* A program that runs cannot be written to: it keeps what it
-		 * has, and the name leads to the real file. */
-		/* FALLTHROUGH */
-	case LATER_REVEAL:
-		if (through_remove(c, l->path) == -1)
-			return (-1);
-		return (whiteout_drop(c->u, l->path));
 	case LATER_SYNC:
+		if (through_parents(c, l->path) == -1)
+			return (-1);
 		return (through_sync(c, l->path));
 	case LATER_ATTR:
 		return (through_attr(c, l->path));

@@ -4,11 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "attr.h"
 #include "clean.h"
+#include "mountd.h"
 
 #define XATTR_OPAQUE	"trusted.overlay.opaque"
 #define XATTR_REDIRECT	"trusted.overlay.redirect"
@@ -37,11 +39,11 @@ fold_redirect(int fd, const char *above, bool has_above, char *lower)
 static size_t
 fold_landed_at(const struct clean *c, const char *path)
 {
-	size_t	lo = 0, hi = c->nlanded, mid;
+	size_t	lo = 0, hi = c->nlist, mid;
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (path_order(c->landed[mid], path) < 0)
+		if (path_order(c->list[mid], path) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -62,12 +64,12 @@ fold_landed(struct clean *c, const char *path)
 	size_t		i = fold_landed_at(c, path), len = strlen(path);
 	bool		r = true;
 
-	if (i == c->nlanded)
+	if (c->discard || i == c->nlist)
 		return (false);
-	if (strcmp(c->landed[i], path) == 0)
+	if (strcmp(c->list[i], path) == 0)
 		return (true);
-	if (strncmp(c->landed[i], path, len) != 0 ||
-	    c->landed[i][len] != '/' || !at_is_dir(c->base, path) ||
+	if (strncmp(c->list[i], path, len) != 0 ||
+	    c->list[i][len] != '/' || !at_is_dir(c->base, path) ||
 	    names_read(c->base, path, &ns) == -1)
 		return (false);
 	for (i = 0; r && i < ns.n; i++)
@@ -190,15 +192,36 @@ fold_copy_link(int from, int dir, const char *name, const struct stat *st)
 	    AT_SYMLINK_NOFOLLOW));
 }
 
-/* What showed through from below comes into the layer: a folder as one that
- * says where it came from, everything else as a copy. */
 static int
-fold_bring(struct clean *c, const char *path, const char *lower)
+fold_bring_dir(struct clean *c, int from, int dir, const char *name,
+    const char *path, const char *lower)
+{
+	char	value[PATH_MAX + 1];
+	int	to, r = -1;
+
+	if (mkdirat(dir, name, 0700) == -1)
+		return (-1);
+	to = openat(dir, name,
+	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (to == -1)
+		return (-1);
+	snprintf(value, sizeof(value), "/%s", lower);
+	if (attr_copy(from, to, name) == 0 &&
+	    fold_mark(to, XATTR_REDIRECT, value) == 0 &&
+	    origins_add(c, path, lower) == 0)
+		r = attr_copy_times(from, to);
+	close(to);
+	return (r);
+}
+
+/* What showed through from below comes into the layer: a folder as one that
+ * says where it came from (deep: with all that is in it), the rest as copies. */
+static int
+fold_bring(struct clean *c, const char *path, const char *lower, bool deep)
 {
 	const char	*name;
 	struct stat	 st;
-	char		 value[PATH_MAX + 1];
-	int		 from, dir, to, r = -1;
+	int		 from, dir, r = -1;
 
 	if ((from = at_open(c->base, lower, O_PATH | O_NOFOLLOW)) == -1)
 		return (-1);
@@ -212,35 +235,34 @@ fold_bring(struct clean *c, const char *path, const char *lower)
 		r = fold_copy_link(from, dir, name, &st);
 	else if (!S_ISDIR(st.st_mode))
 		r = fold_copy_file(from, dir, name, &st);
-	else if (mkdirat(dir, name, 0700) == 0 && (to = openat(dir, name,
-	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) != -1) {
-		snprintf(value, sizeof(value), "/%s", lower);
-		if (attr_copy(from, to, name) == 0 &&
-		    fold_mark(to, XATTR_REDIRECT, value) == 0)
-			r = attr_copy_times(from, to);
-		close(to);
+	else {
+		r = fold_bring_dir(c, from, dir, name, path, lower);
+		if (r == 0 && deep)
+			r = fold_flatten(c, path, lower);
 	}
 	close(dir);
 	close(from);
 	return (r);
 }
 
-/* path itself is one of the n. */
-static bool
-fold_listed(const char *path, const char **v, size_t n)
+static int
+fold_find(const void *key, const void *v)
 {
-	size_t	i;
+	return (path_order(key, *(const char *const *)v));
+}
 
-	for (i = 0; i < n; i++)
-		if (strcmp(v[i], path) == 0)
-			return (true);
-	return (false);
+/* The path itself is on the list. */
+static bool
+fold_listed(const struct clean *c, const char *path)
+{
+	return (c->nlist > 0 && bsearch(path, c->list, c->nlist,
+	    sizeof(*c->list), fold_find) != NULL);
 }
 
 /* Entries that showed through the folder from its place below. */
 static int
 fold_undo_lower(struct clean *c, const char *path, const char *lower,
-    const struct names *own, const char **v, size_t n)
+    const struct names *own)
 {
 	struct names	ns;
 	char		sub[PATH_MAX], below[PATH_MAX];
@@ -255,8 +277,8 @@ fold_undo_lower(struct clean *c, const char *path, const char *lower,
 		if (at_join(path, ns.v[i], sub) == -1 ||
 		    at_join(lower, ns.v[i], below) == -1)
 			r = -1;
-		else if (!fold_listed(sub, v, n) && !fold_landed(c, below))
-			r = fold_bring(c, sub, below);
+		else if (!fold_listed(c, sub) && !fold_landed(c, below))
+			r = fold_bring(c, sub, below, false);
 	}
 	names_free(&ns);
 	return (r);
@@ -264,7 +286,7 @@ fold_undo_lower(struct clean *c, const char *path, const char *lower,
 
 /* Entries of the real folder that did not show: not now either. */
 static int
-fold_undo_base(struct clean *c, const char *path, const char **v, size_t n)
+fold_undo_base(struct clean *c, const char *path)
 {
 	struct names	ns, own;
 	char		sub[PATH_MAX];
@@ -283,7 +305,7 @@ fold_undo_base(struct clean *c, const char *path, const char **v, size_t n)
 		if (names_has(&own, ns.v[i]))
 			continue;
 		r = at_join(path, ns.v[i], sub);
-		if (r == 0 && !fold_listed(sub, v, n))
+		if (r == 0 && !fold_listed(c, sub))
 			r = whiteout_make(dir, ns.v[i]);
 	}
 	if (dir != -1)
@@ -326,7 +348,7 @@ fold_drop_stale(struct clean *c, const char *path, const struct names *own)
 
 int
 fold_undo(struct clean *c, const char *path, const char *lower,
-    bool has_lower, const char **v, size_t n)
+    bool has_lower)
 {
 	struct names	own;
 	int		r;
@@ -335,12 +357,12 @@ fold_undo(struct clean *c, const char *path, const char *lower,
 		return (-1);
 	r = fold_pin_all(c, path, lower, has_lower, &own);
 	if (r == 0 && has_lower)
-		r = fold_undo_lower(c, path, lower, &own, v, n);
+		r = fold_undo_lower(c, path, lower, &own);
 	if (r == 0)
 		r = fold_drop_stale(c, path, &own);
 	names_free(&own);
 	if (r == 0)
-		r = fold_undo_base(c, path, v, n);
+		r = fold_undo_base(c, path);
 	return (r == 0 ? fold_drop(c, path) : -1);
 }
 
@@ -350,19 +372,83 @@ fold_open(struct clean *c, const char *path)
 	const char	*name;
 	int		 dir, from, to = -1, r = -1;
 
-	if ((dir = at_parent(c->u, path, &name)) == -1)
+	if (step_aside(c, path, true) == -1 ||
+	    (dir = at_parent(c->u, path, &name)) == -1)
 		return (-1);
 	from = at_open(c->base, path, O_PATH | O_DIRECTORY);
-	if (from != -1 && unlinkat(dir, name, 0) == 0 &&
-	    mkdirat(dir, name, 0700) == 0)
+	if (from != -1 && mkdirat(dir, name, 0700) == 0)
 		to = openat(dir, name,
 		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to != -1 && attr_copy(from, to, name) == 0)
-		r = fold_undo_base(c, path, NULL, 0);
+		r = fold_undo_base(c, path);
 	if (to != -1)
 		close(to);
 	if (from != -1)
 		close(from);
 	close(dir);
 	return (r);
+}
+
+static int
+fold_mark_opaque(struct clean *c, const char *path)
+{
+	int	fd, r;
+
+	if (fold_drop(c, path) == -1 ||
+	    (fd = at_open(c->u, path, O_PATH | O_DIRECTORY)) == -1)
+		return (-1);
+	r = fold_mark(fd, XATTR_OPAQUE, "y");
+	close(fd);
+	return (r);
+}
+
+/* The folders in it first: they say where they lie only while it does. */
+static int
+fold_flatten_own(struct clean *c, const char *path, const char *lower,
+    const struct names *own)
+{
+	char	sub[PATH_MAX], below[PATH_MAX];
+	size_t	i;
+
+	for (i = 0; i < own->n; i++) {
+		if (at_join(path, own->v[i], sub) == -1)
+			return (-1);
+		if (!at_is_dir(c->u, sub))
+			continue;
+		if ((fold_lower(c, sub, lower, true, below) ?
+		    fold_flatten(c, sub, below) :
+		    fold_mark_opaque(c, sub)) == -1)
+			return (-1);
+	}
+	return (0);
+}
+
+int
+fold_flatten(struct clean *c, const char *path, const char *lower)
+{
+	struct names	own, ns;
+	char		sub[PATH_MAX], below[PATH_MAX];
+	size_t		i;
+	int		r;
+
+	child_alive();
+	if (names_read(c->u, path, &own) == -1)
+		return (-1);
+	if (names_read(c->base, lower, &ns) == -1) {
+		names_free(&own);
+		return (-1);
+	}
+	r = fold_flatten_own(c, path, lower, &own);
+	for (i = 0; r == 0 && i < ns.n; i++) {
+		if (names_has(&own, ns.v[i]))
+			continue;
+		if (at_join(path, ns.v[i], sub) == -1 ||
+		    at_join(lower, ns.v[i], below) == -1)
+			r = -1;
+		else
+			r = fold_bring(c, sub, below, true);
+	}
+	names_free(&own);
+	names_free(&ns);
+	return (r == 0 ? fold_mark_opaque(c, path) : -1);
 }

@@ -259,6 +259,9 @@ landed(struct drive *d, const char *change, enum how how)
 	differences(real_before, real_now);
 	ATF_REQUIRE_MSG(drive_clean(d, how != STOPPED, false, paths),
 	    "%s: %s: %s", change, d->code, d->text);
+	if (how == HELD && change == changes[0])
+		ATF_CHECK_EQ(0, test_sh("test -e '%s'/state/s/%s/*/u/f",
+		    test_scratch(), d->id));
 	if (how != STOPPED) {
 		list_inside(d);
 		same(change, "landed");
@@ -324,6 +327,337 @@ discarded(struct drive *d, const char *change, enum how how, bool all)
 	drive_erase(d);
 }
 
+/* The lines of a listing that lie in one entry of the project, or do not. */
+static void
+part(const char *from, const char *top, bool in, char *out)
+{
+	size_t	len = strlen(top), line;
+
+	for (*out = '\0'; *from != '\0'; from += line) {
+		line = strcspn(from, "\n");
+		line += from[line] == '\n';
+		if ((strncmp(from, top, len) == 0 && (from[len] == '\t' ||
+		    from[len] == '/')) == in) {
+			strncat(out, from, line);
+			if (out[strlen(out) - 1] != '\n')
+				strlcat(out, "\n", LIST);
+		}
+	}
+}
+
+/* One entry of several is discarded: the others stay as they are. */
+static void
+discarded_part(struct drive *d, const char *change, const char *top,
+    enum how how)
+{
+	static char	before[LIST], want[LIST], got[LIST];
+	size_t		i, n, k;
+
+	reset();
+	START(d);
+	ATF_REQUIRE_EQ(0, drive_sh(d, "%s", change));
+	list_inside(d);
+	strlcpy(before, inside, sizeof(before));
+	n = differences(real_before, inside);
+	for (i = k = 0; i < n; i++)
+		if (strncmp(paths[i], top, strlen(top)) == 0 &&
+		    strchr("/", paths[i][strlen(top)]) != NULL)
+			paths[k++] = paths[i];
+	paths[k] = NULL;
+	if (k == 0 || k == n)
+		goto out;
+	if (how == STOPPED)
+		drive_release(d);
+	ATF_REQUIRE_MSG(drive_clean(d, how != STOPPED, true, paths),
+	    "%s: %s: %s", change, d->code, d->text);
+	if (how == STOPPED)
+		START(d);
+	list_inside(d);
+	part(real_before, top, true, want);
+	part(inside, top, true, got);
+	if (strcmp(want, got) != 0) {
+		printf("want:\n%sgot:\n%s", want, got);
+		atf_tc_fail_nonfatal("%s: without %s: that", change, top);
+	}
+	part(before, top, false, want);
+	part(inside, top, false, got);
+	if (strcmp(want, got) != 0) {
+		printf("want:\n%sgot:\n%s", want, got);
+		atf_tc_fail_nonfatal("%s: without %s: the rest", change, top);
+	}
+out:
+	drive_release(d);
+	drive_erase(d);
+}
+
+static void
+discarded_parts(enum how how)
+{
+	static const char *const	tops[] = {
+		"d", "d2", "f", "e", "x2", "in", "n", "g", "x"
+	};
+	struct drive			d = { .uid = 1001, .gid = 1001 };
+	size_t				i, j;
+
+	drive_begin();
+	for (i = 0; i < NCHANGES; i++)
+		for (j = 0; j < sizeof(tops) / sizeof(tops[0]); j++)
+			if (strchr(changes[i], ' ') != NULL &&
+			    strstr(changes[i], tops[j]) != NULL)
+				discarded_part(&d, changes[i], tops[j], how);
+	drive_end();
+}
+
+CASE(parts_stopped, "one entry of several discarded, stopped")
+{
+	discarded_parts(STOPPED);
+}
+
+CASE(parts_live, "one entry of several discarded, live")
+{
+	discarded_parts(LIVE);
+}
+
+/* What a landing leaves out is as it was, in folders that moved too. */
+static void
+left_out(struct drive *d, const char *change, const char *landing,
+    const char *const *listed, enum how how)
+{
+	static char	before[LIST];
+
+	reset();
+	START(d);
+	ATF_REQUIRE_EQ(0, drive_sh(d, "%s", change));
+	list_inside(d);
+	strlcpy(before, inside, sizeof(before));
+	if (how == STOPPED)
+		drive_release(d);
+	land(landing);
+	ATF_REQUIRE_MSG(drive_clean(d, how != STOPPED, false, listed),
+	    "%s: %s: %s", change, d->code, d->text);
+	if (how == STOPPED)
+		START(d);
+	list_inside(d);
+	if (strcmp(before, inside) != 0) {
+		printf("want:\n%s\ngot:\n%s\n", before, inside);
+		atf_tc_fail_nonfatal("%s: landed in part", change);
+	}
+	drive_release(d);
+	drive_erase(d);
+}
+
+#define LISTED(...)	((const char *const[]){ __VA_ARGS__, NULL })
+
+CASE(partly, "what is not among a landing's paths stays in the session")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	enum how	how;
+
+	drive_begin();
+	for (how = STOPPED; how <= LIVE; how++) {
+		/* b is ignored, say: it moved inside only. */
+		left_out(&d, "mv d e", "mkdir e; mv d/a e/a",
+		    LISTED("e", "e/a", "d/a"), how);
+		left_out(&d, "mv d2 e; echo x >e/sub/x; rm e/sub/in/e",
+		    "mkdir -p e/sub; mv d2/sub/c e/sub/c",
+		    LISTED("d2/sub/c", "e", "e/sub", "e/sub/c"), how);
+		left_out(&d, "rm -r d", "rm d/a", LISTED("d/a"), how);
+		left_out(&d, "rm -r d; mkdir d; echo n >d/n; echo m >d/m",
+		    "rm d/a; echo n >d/n", LISTED("d/a", "d/n"), how);
+		left_out(&d, "mkdir -p n/o; echo a >n/a; echo b >n/o/b",
+		    "mkdir n; echo a >n/a", LISTED("n", "n/a"), how);
+		left_out(&d, "chmod 700 d; echo m >>d/a; echo m >>d/b",
+		    "echo m >>d/a", LISTED("d/a"), how);
+		left_out(&d, "mv d2/sub d2/in; mv d2 q", "mkdir -p q/in; "
+		    "mv d2/sub/c q/in/c", LISTED("d2/sub/c", "q", "q/in",
+		    "q/in/c"), how);
+	}
+	drive_end();
+}
+
+/* Reads a line that a process inside prints. */
+static const char *
+line_of(int fd)
+{
+	static char	line[256];
+	size_t		n = 0;
+
+	while (n < sizeof(line) - 1 && read(fd, line + n, 1) == 1 &&
+	    line[n] != '\n')
+		n++;
+	line[n] = '\0';
+	return (line);
+}
+
+CASE(open_files, "an open file shows what a discard makes of it; what is "
+    "written later is kept")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	pid_t		pid;
+	int		in, out;
+
+	drive_begin();
+	reset();
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "echo changed >f; echo new >new; "
+	    "chmod 600 f"));
+	pid = drive_background(&d, &in, &out, "exec 3<>f 4<>new; cd d; "
+	    "echo ready; read x; cat <&3; cat <&4; read x; echo mine >../f; "
+	    "echo late >here; read x; pwd; ls");
+	ATF_CHECK_STREQ("ready", line_of(out));
+	ATF_REQUIRE_MSG(drive_clean(&d, true, true, LISTED("f", "new")),
+	    "%s: %s", d.code, d.text);
+	/* It is held, so it is still there. */
+	ATF_CHECK_EQ(0, test_sh("test -e '%s'/state/s/%s/*/u/f",
+	    test_scratch(), d.id));
+	ATF_CHECK_STREQ("644", drive_out(&d, "stat -c %%a f"));
+	ATF_CHECK_EQ(0, drive_sh(&d, "test ! -e new"));
+	ATF_REQUIRE_EQ(1, write(in, "\n", 1));
+	ATF_CHECK_STREQ("one", line_of(out));
+	ATF_CHECK_STREQ("new", line_of(out));
+	ATF_REQUIRE_EQ(1, write(in, "\n", 1));
+	while (drive_sh(&d, "test -e d/here") != 0)
+		usleep(10000);
+	ATF_CHECK_STREQ("mine", drive_out(&d, "cat f"));
+	close(in);
+	ATF_CHECK_STREQ(test_path("proj/d"), line_of(out));
+	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
+	drive_release(&d);
+	/* It changed after the discard: that is a change of the session's. */
+	START(&d);
+	ATF_CHECK_STREQ("mine", drive_out(&d, "cat f"));
+	ATF_CHECK_STREQ("late", drive_out(&d, "cat d/here"));
+	drive_release(&d);
+	drive_erase(&d);
+	drive_end();
+}
+
+CASE(running, "a program that runs goes on when its change is discarded")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	pid_t		pid;
+	int		in, out;
+
+	drive_begin();
+	reset();
+	ATF_REQUIRE_EQ(0, test_sh("cp /bin/cat '%s/proj/prog' && "
+	    "chown 1001:1001 '%s/proj/prog'", test_scratch(),
+	    test_scratch()));
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "cat /bin/cat prog >p; cp p prog"));
+	pid = drive_background(&d, &in, &out, "exec ./prog");
+	ATF_REQUIRE_EQ(2, write(in, "a\n", 2));
+	ATF_CHECK_STREQ("a", line_of(out));
+	ATF_REQUIRE_MSG(drive_clean(&d, true, true, LISTED("prog", "p")),
+	    "%s: %s", d.code, d.text);
+	ATF_REQUIRE_EQ(2, write(in, "b\n", 2));
+	ATF_CHECK_STREQ("b", line_of(out));
+	ATF_CHECK_EQ(0, drive_sh(&d, "cmp prog /bin/cat && test ! -e p"));
+	close(in);
+	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
+	drive_release(&d);
+	empty(&d, "running", "discarded");
+	drive_erase(&d);
+	drive_end();
+}
+
+CASE(masked, "what is hidden is never written back")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	pid_t		pid;
+	int		in, out;
+
+	drive_begin();
+	reset();
+	ATF_REQUIRE_EQ(0, test_sh("echo KEY >'%s/proj/d/key'",
+	    test_scratch()));
+	d.hide[0] = strdup(test_path("proj/later"));
+	d.hide[1] = strdup(test_path("proj/d/key"));
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "echo own >later; mv d e"));
+	pid = drive_background(&d, &in, &out, "exec 3<>later 4<e/a; cd e; "
+	    "echo ready; read x; cat <&3");
+	ATF_CHECK_STREQ("ready", line_of(out));
+	ATF_REQUIRE_EQ(0, test_sh("echo KEY >'%s/proj/later'",
+	    test_scratch()));
+	ATF_REQUIRE_MSG(drive_clean(&d, true, true, LISTED("", NULL)),
+	    "%s: %s", d.code, d.text);
+	ATF_CHECK_STREQ("", drive_out(&d, "cat later d/key e/key "
+	    "2>/dev/null"));
+	close(in);
+	ATF_CHECK_STREQ("own", line_of(out));
+	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
+	ATF_CHECK_EQ(0, test_sh("! grep -r KEY '%s/state/s'",
+	    test_scratch()));
+	drive_release(&d);
+	/* The same for a folder whose rest comes into the layer, stopped. */
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "mv d e"));
+	drive_release(&d);
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/proj' && mkdir e && mv d/a e",
+	    test_scratch()));
+	ATF_REQUIRE_MSG(drive_clean(&d, false, false, LISTED("e", "e/a",
+	    "d/a")), "%s: %s", d.code, d.text);
+	ATF_CHECK_EQ(0, test_sh("! grep -r KEY '%s/state/s'",
+	    test_scratch()));
+	START(&d);
+	ATF_CHECK_STREQ("a b key", drive_out(&d, "echo $(ls e)"));
+	ATF_CHECK_STREQ("", drive_out(&d, "cat e/key"));
+	drive_release(&d);
+	drive_erase(&d);
+	drive_end();
+}
+
+CASE(many, "a thousand files at once")
+{
+	static const char *const	list_of[] = { "", NULL };
+	struct drive			d = { .uid = 1001, .gid = 1001 };
+
+	drive_begin();
+	reset();
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "for i in 0 1 2 3 4 5 6 7 8 9; do "
+	    "mkdir m$i; for j in 0 1 2 3 4 5 6 7 8 9; do "
+	    "for k in 0 1 2 3 4 5 6 7 8 9; do echo $k >m$i/$j$k; done; done; "
+	    "done; rm -r d2"));
+	ATF_REQUIRE_MSG(drive_clean(&d, true, true, list_of), "%s: %s",
+	    d.code, d.text);
+	list_inside(&d);
+	strlcpy(real_now, real_before, sizeof(real_now));
+	same("many", "discarded");
+	empty(&d, "many", "discarded");
+	drive_release(&d);
+	drive_erase(&d);
+	drive_end();
+}
+
+CASE(paths_refused, "paths that leave the project, and a landing of all")
+{
+	static const char *const	bad[] = {
+		"..", "../x", "a/../b", "/etc/passwd", "a//b", "./a", "a/"
+	};
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	size_t		i;
+
+	drive_begin();
+	reset();
+	START(&d);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		ATF_CHECK(!drive_clean(&d, true, true, LISTED(bad[i])));
+		ATF_CHECK_STREQ("mount.path", d.code);
+	}
+	ATF_CHECK(!drive_clean(&d, true, false, LISTED("")));
+	ATF_CHECK_STREQ("mount.path", d.code);
+	ATF_CHECK(!drive_clean(&d, false, true, LISTED("f")));
+	ATF_CHECK_STREQ("mount.state", d.code);
+	drive_release(&d);
+	ATF_CHECK(!drive_clean(&d, true, true, LISTED("f")));
+	ATF_CHECK_STREQ("mount.state", d.code);
+	drive_erase(&d);
+	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
+	test_clean_check();
+}
+
 #define EACH(name, text, call)						\
 	CASE(name, text)						\
 	{								\
@@ -365,5 +699,13 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, all_stopped);
 	ATF_TP_ADD_TC(tp, all_live);
 	ATF_TP_ADD_TC(tp, all_held);
+	ATF_TP_ADD_TC(tp, parts_stopped);
+	ATF_TP_ADD_TC(tp, parts_live);
+	ATF_TP_ADD_TC(tp, partly);
+	ATF_TP_ADD_TC(tp, open_files);
+	ATF_TP_ADD_TC(tp, running);
+	ATF_TP_ADD_TC(tp, masked);
+	ATF_TP_ADD_TC(tp, many);
+	ATF_TP_ADD_TC(tp, paths_refused);
 	return (atf_no_error());
 }

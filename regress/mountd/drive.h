@@ -29,6 +29,7 @@ struct drive {
 	int		 clone[3];	/* project, home, root: the worker's */
 	int		 sock;		/* to init, while it waits */
 	uint64_t	 dev, ino;
+	bool		 pristine;	/* as RELEASE's answer said */
 	char		 notes[8192], hidden[8192];	/* a line each */
 	char		 code[64], text[LIMIT_MESSAGE + 1];	/* refused */
 };

@@ -1,0 +1,271 @@
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "clean.h"
+#include "fs.h"
+#include "mountd.h"
+#include "rm.h"
+
+#define HELD_TRIES	3
+#define ASIDE		"aside"
+
+/*
+ * A walk of the cache may miss a name while another one is being renamed
+ * somewhere in the system, so "not there" has to be said more than once.
+ */
+bool
+step_held(struct clean *c, const char *path)
+{
+	int	fd, i;
+
+	if (c->merged == -1)
+		return (false);
+	if (c->blind || *path == '\0')
+		return (true);
+	for (i = 0; i < HELD_TRIES; i++) {
+		fd = fs_openat2(c->merged, path, O_PATH | O_NOFOLLOW,
+		    FS_BENEATH | RESOLVE_CACHED);
+		if (fd != -1)
+			close(fd);
+		if (fd != -1 || errno != EAGAIN)
+			return (true);
+	}
+	return (false);
+}
+
+/* A folder on the layer's own filesystem, emptied of what a crash left. */
+static int
+aside_open(struct clean *c)
+{
+	if (c->aside != -1)
+		return (0);
+	if (rm_all(c->store, ASIDE) == -1 ||
+	    mkdirat(c->store, ASIDE, 0700) == -1)
+		return (-1);
+	c->aside = openat(c->store, ASIDE,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return (c->aside == -1 ? -1 : 0);
+}
+
+static int
+step_new(struct clean *c, const char *path, bool opened)
+{
+	struct step	*v;
+
+	v = reallocarray(c->steps, c->nsteps + 1, sizeof(*v));
+	if (v == NULL)
+		return (-1);
+	c->steps = v;
+	v += c->nsteps;
+	v->opened = opened;
+	v->back = false;
+	if ((v->path = strdup(path)) == NULL)
+		return (-1);
+	c->nsteps++;
+	return (0);
+}
+
+int
+step_aside(struct clean *c, const char *path, bool opened)
+{
+	char		 number[24];
+	const char	*name;
+	int		 dir, r;
+
+	if ((dir = at_parent(c->u, path, &name)) == -1)
+		return (-1);
+	if (c->merged == -1)
+		r = rm_all(dir, name);
+	else {
+		snprintf(number, sizeof(number), "%zu", c->nsteps);
+		r = aside_open(c);
+		if (r == 0)
+			r = renameat2(dir, name, c->aside, number, 0);
+		if (r == 0)
+			r = step_new(c, path, opened);
+	}
+	close(dir);
+	return (r);
+}
+
+static bool
+time_same(const struct timespec *a, const struct timespec *b)
+{
+	return (a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec);
+}
+
+/* Does the view show what it should, and not what was put aside? The change
+ * time tells, which putting aside has moved. */
+static bool
+step_took(struct clean *c, const struct step *s, const struct stat *aside)
+{
+	struct stat	base, merged;
+	bool		based, shows;
+
+	based = at_stat(c->base, s->path, &base);
+	errno = 0;
+	shows = at_stat(c->merged, s->path, &merged);
+	if (!based || !shows)
+		return (based == shows && errno != ESTALE);
+	if (s->opened)
+		return (S_ISDIR(merged.st_mode));
+	return (merged.st_mode == base.st_mode &&
+	    merged.st_uid == base.st_uid && merged.st_gid == base.st_gid &&
+	    (S_ISDIR(base.st_mode) || merged.st_size == base.st_size) &&
+	    time_same(&merged.st_mtim, &base.st_mtim) &&
+	    time_same(&merged.st_ctim, &base.st_ctim) &&
+	    !time_same(&merged.st_ctim, &aside->st_ctim));
+}
+
+static bool
+step_stat(struct clean *c, size_t i, struct stat *st)
+{
+	char	number[24];
+
+	snprintf(number, sizeof(number), "%zu", i);
+	return (fstatat(c->aside, number, st, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+static int
+step_compare(const void *a, const void *b)
+{
+	const struct step	*const *sa = a, *const *sb = b;
+
+	return (path_order((*sa)->path, (*sb)->path));
+}
+
+static int
+step_find(const void *key, const void *b)
+{
+	const struct step	*const *sb = b;
+
+	return (path_order(key, (*sb)->path));
+}
+
+/* What comes back needs the folders that it was in. */
+static void
+steps_above(struct step **sorted, size_t n, const char *path)
+{
+	char		 above[PATH_MAX], *slash;
+	struct step	**found;
+
+	strlcpy(above, path, sizeof(above));
+	while ((slash = strrchr(above, '/')) != NULL) {
+		*slash = '\0';
+		found = bsearch(above, sorted, n, sizeof(*sorted), step_find);
+		if (found != NULL)
+			(*found)->back = true;
+	}
+}
+
+static int
+steps_mark(struct clean *c)
+{
+	struct step	**sorted;
+	struct stat	  st;
+	size_t		  i;
+
+	if ((sorted = calloc(c->nsteps, sizeof(*sorted))) == NULL)
+		return (-1);
+	for (i = 0; i < c->nsteps; i++)
+		sorted[i] = &c->steps[i];
+	qsort(sorted, c->nsteps, sizeof(*sorted), step_compare);
+	for (i = 0; i < c->nsteps; i++) {
+		child_alive();
+		if (step_stat(c, i, &st) && !step_took(c, &c->steps[i], &st)) {
+			c->steps[i].back = true;
+			steps_above(sorted, c->nsteps, c->steps[i].path);
+		}
+	}
+	free(sorted);
+	return (0);
+}
+
+/* What was named at or below a path that had to be put back. */
+static int
+steps_sync_below(struct clean *c, const char *path)
+{
+	size_t	i;
+
+	for (i = 0; i < c->nlist; i++)
+		if (path_below(path, c->list[i]) != NULL &&
+		    clean_later(c, LATER_SYNC, c->list[i]) == -1)
+			return (-1);
+	return (0);
+}
+
+/* It stays until the session ends; until then it has to look right. */
+static int
+step_stays(struct clean *c, const struct step *s, const struct stat *st)
+{
+	struct stat	base;
+	bool		based = at_stat(c->base, s->path, &base);
+
+	if (!c->discard || S_ISDIR(st->st_mode))
+		return (names_add(&c->left, s->path));
+	if (s->opened)
+		return (steps_sync_below(c, s->path));
+	if (!based)
+		return (whiteout_is(st) ? 0 :
+		    clean_later(c, LATER_REMOVE, s->path));
+	if (!S_ISREG(base.st_mode) || !S_ISREG(st->st_mode))
+		return (clean_later(c, LATER_SYNC, s->path));
+	if (clean_later(c, LATER_WRITE, s->path) == -1)
+		return (-1);
+	return (names_add(&c->left, s->path));
+}
+
+static int
+step_back(struct clean *c, size_t i)
+{
+	char		 number[24];
+	const struct step *s = &c->steps[i];
+	const char	*name;
+	struct stat	 st;
+	int		 dir, r = 0;
+
+	snprintf(number, sizeof(number), "%zu", i);
+	if (!step_stat(c, i, &st))
+		return (-1);
+	if ((dir = at_parent(c->u, s->path, &name)) == -1)
+		return (-1);
+	if (s->opened)
+		r = rm_all(dir, name);
+	if (r == 0)
+		r = renameat2(c->aside, number, dir, name, RENAME_NOREPLACE);
+	close(dir);
+	return (r == 0 ? step_stays(c, s, &st) : -1);
+}
+
+int
+steps_verify(struct clean *c)
+{
+	size_t	i;
+
+	if (c->nsteps == 0)
+		return (0);
+	if (steps_mark(c) == -1)
+		return (-1);
+	/* Folders were put aside after what had been in them. */
+	for (i = c->nsteps; i-- > 0; )
+		if (c->steps[i].back && step_back(c, i) == -1)
+			return (-1);
+	return (0);
+}
+
+int
+steps_end(struct clean *c)
+{
+	if (c->aside == -1)
+		return (0);
+	close(c->aside);
+	c->aside = -1;
+	return (rm_all(c->store, ASIDE));
+}
