@@ -429,9 +429,35 @@ try(const char *path, int flags)
 static char	in_project[PATH_MAX], in_stage[PATH_MAX], beside[PATH_MAX];
 static long	project_write;
 
+/* Soft and hard, in /proc/PID/limits' units. */
+static void
+limited(pid_t pid, const char *name, unsigned long want)
+{
+	char		path[64], line[256];
+	unsigned long	soft = 0, hard = 0;
+	size_t		len = strlen(name);
+	FILE		*f;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+	ATF_REQUIRE((f = fopen(path, "re")) != NULL);
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (strncmp(line, name, len) == 0)
+			ATF_REQUIRE(sscanf(line + len, "%lu %lu", &soft,
+			    &hard) == 2);
+	fclose(f);
+	ATF_REQUIRE_EQ(soft, want);
+	ATF_REQUIRE_EQ(hard, want);
+}
+
 static void
 look_at_files(void)
 {
+#ifndef SBX_SANITIZED
+	limited(h.pid, "Max address space", 1UL << 30);
+#endif
+	limited(h.pid, "Max cpu time", 600);
+	limited(h.pid, "Max core file size", 0);
+	limited(h.pid, "Max open files", 256);
 	powerless(h.pid, OWNER, "100 101 61010 ");
 	/* landd is of another uid, and it may signal nobody anyway. */
 	ATF_REQUIRE_EQ(try("/etc/passwd", O_RDONLY), -EACCES);
