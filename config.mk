@@ -40,7 +40,7 @@ ifdef SAN
 OPT ?=		-O1 -g -fno-omit-frame-pointer
 HARDEN =	-fPIE -fsanitize=$(SAN) -fno-sanitize-recover=all \
 		-DSBX_SANITIZED=1
-HARDEN_LD =	-fsanitize=$(SAN) -pie
+HARDEN_LD =	-fsanitize=$(SAN) -pie -Wl,-z,relro,-z,now,-z,noexecstack
 STATIC_LD =
 else
 OPT ?=		-O2 -g
