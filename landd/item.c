@@ -204,10 +204,10 @@ item_walk(struct walk *w, struct item *it)
 		return (rv);
 	if (!it->view && !it->real)
 		return (0);
-	if (it->f->unit != NULL)
-		return (unit_item(w, it));
 	if ((rv = item_hidden(w, it)) != 0)
 		return (rv == 1 ? 0 : -1);
+	if (it->f->unit != NULL)
+		return (unit_item(w, it));
 	if (it->f->ignored == NULL) {
 		if (tree_gitname(it->name, strlen(it->name)))
 			return (unit_git(w, it));

@@ -26,7 +26,7 @@ walk_fail(struct walk *w, const char *path, const char *what)
 
 	if (*path == '\0')
 		path = ".";
-	shown = escape_text(path, strlen(path), NULL);
+	shown = escape_text(path, strlen(path), "");
 	if (saved == EBUSY)
 		snprintf(w->why, w->whylen, "%s: changes while it is read; "
 		    "stop what writes to it, then try again",
@@ -276,6 +276,25 @@ folder_nested(struct walk *w, struct folder *f, const struct sides *s)
 	return (f->view && f->real ? 0 : unit_differs(w, f->unit));
 }
 
+static char *
+item_path(const struct folder *f, const char *name)
+{
+	size_t	 n = strlen(f->path), m = strlen(name);
+	char	*p;
+
+	if (n + 1 + m > LIMIT_PATH) {
+		errno = ENAMETOOLONG;
+		return (NULL);
+	}
+	if ((p = malloc(n + m + 2)) == NULL)
+		return (NULL);
+	memcpy(p, f->path, n);
+	if (n > 0)
+		p[n++] = '/';
+	memcpy(p + n, name, m + 1);
+	return (p);
+}
+
 /*
  * The real .gitignore; where there is none, one that came with a folder the
  * session moved and that it did not write (then it is not in the layer).
@@ -284,10 +303,16 @@ static int
 folder_rules(struct walk *w, struct folder *f, const struct sides *s)
 {
 	static const char	name[] = ".gitignore";
-	bool			failed = false;
+	char			*path;
+	bool			failed = false, hidden;
 	int			dir = -1, fd = -1;
 
-	if (f->unit != NULL || f->ignored != NULL)
+	if (f->unit != NULL || f->ignored != NULL ||
+	    (path = item_path(f, name)) == NULL)
+		return (0);
+	hidden = hides_path(&w->hides, path);
+	free(path);
+	if (hidden)
 		return (0);
 	if (names_find(&s->rn, name) != NULL)
 		dir = s->r;
@@ -322,25 +347,6 @@ folder_tell(struct walk *w, const struct folder *f, const struct sides *s)
 		return (walk_skip(w, f->path, "xattr",
 		    "extended attributes are not landed"));
 	return (0);
-}
-
-static char *
-item_path(const struct folder *f, const char *name)
-{
-	size_t	 n = strlen(f->path), m = strlen(name);
-	char	*p;
-
-	if (n + 1 + m > LIMIT_PATH) {
-		errno = ENAMETOOLONG;
-		return (NULL);
-	}
-	if ((p = malloc(n + m + 2)) == NULL)
-		return (NULL);
-	memcpy(p, f->path, n);
-	if (n > 0)
-		p[n++] = '/';
-	memcpy(p + n, name, m + 1);
-	return (p);
 }
 
 /* One name of the folder, from any of its sides. */

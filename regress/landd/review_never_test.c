@@ -167,6 +167,37 @@ ATF_TC_BODY(hidden_made, tc)
 	review_free(&r);
 }
 
+/* Within what is one unit too: nothing of it is read or told. */
+ATF_TC_WITHOUT_HEAD(hidden_in_units);
+ATF_TC_BODY(hidden_in_units, tc)
+{
+	struct review	r;
+	struct timespec	old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+	struct stat	st;
+	char		path[PATH_MAX];
+
+	begin(&r);
+	review_file(&r, "R/sub/.git/config", "x\n");
+	review_file(&r, "R/sub/key", "the secret\n");
+	review_file(&r, "R/.git/config", "token\n");
+	review_file(&r, "R/.gitignore", "*\n");
+	r.hide[0] = hidden(&r, "sub/key");
+	r.hide[1] = hidden(&r, ".git/config");
+	r.hide[2] = hidden(&r, ".gitignore");
+	review_mask_file(&r, "sub/key");
+	review_mask_file(&r, ".git/config");
+	review_mask_file(&r, ".gitignore");
+	review_start(&r);
+	snprintf(path, sizeof(path), "%s/R/sub/key", r.dir);
+	ATF_REQUIRE(utimensat(AT_FDCWD, path, old, 0) == 0);
+	review_sh(&r, "cd V; touch sub/.git/config; echo x >sub/new; "
+	    "rm sub/new; mkdir .git/refs; rmdir .git/refs; echo x >seen");
+	review(&r, "added 0 100644 seen\n");
+	ATF_REQUIRE(stat(path, &st) == 0);
+	ATF_REQUIRE_EQ(st.st_atime, old[0].tv_sec);
+	review_free(&r);
+}
+
 static const char *const gits[] = { ".GIT", ".Git", "git~1", "GIT~1", ".git.",
     ".git ", ".git::$INDEX_ALLOCATION", ".g\xe2\x80\x8cit",
     "\xef\xbb\xbf.git", ".gi\xe2\x80\xact", ".g\xc2\xadit",
@@ -416,6 +447,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, hidden_file_xino);
 	ATF_TP_ADD_TC(tp, hidden_inode);
 	ATF_TP_ADD_TC(tp, hidden_made);
+	ATF_TP_ADD_TC(tp, hidden_in_units);
 	ATF_TP_ADD_TC(tp, git_spelled);
 	ATF_TP_ADD_TC(tp, git_classes);
 	ATF_TP_ADD_TC(tp, nested);
