@@ -299,12 +299,41 @@ plan_rmdirs(struct plan *p, const struct job *job, int root,
 	return (rv);
 }
 
-/* The view's mode of a folder that the project is to get. */
+/* The mode of the nearest folder above path that is there; what is a file or
+ * a link yet becomes a folder too. */
 static int
-mkdir_mode(const struct job *job, const char *path, mode_t *mode,
+above_mode(int root, const char *path, mode_t *mode)
+{
+	char		 dir[PATH_MAX], *slash;
+	struct stat	 st;
+	int		 fd, r;
+
+	strlcpy(dir, path, sizeof(dir));
+	do {
+		slash = strrchr(dir, '/');
+		*(slash != NULL ? slash : dir) = '\0';
+		fd = tree_open(root, dir, O_PATH | O_DIRECTORY);
+	} while (fd == -1 && *dir != '\0' && (errno == ENOENT ||
+	    errno == ENOTDIR || errno == ELOOP));
+	if (fd == -1)
+		return (-1);
+	r = fstat(fd, &st);
+	close(fd);
+	*mode = st.st_mode;
+	return (r);
+}
+
+/*
+ * The view's mode of a folder that the project is to get. No review shows it
+ * and no digest covers it, so it lets nobody write who may not in the folder
+ * that it comes into.
+ */
+static int
+mkdir_mode(const struct job *job, int root, const char *path, mode_t *mode,
     struct landing_result *res)
 {
 	struct stat	st;
+	mode_t		above;
 	int		fd;
 
 	fd = tree_open(job->view, path, O_PATH | O_DIRECTORY);
@@ -315,7 +344,9 @@ mkdir_mode(const struct job *job, const char *path, mode_t *mode,
 		return (-1);
 	}
 	close(fd);
-	*mode = S_IFDIR | (st.st_mode & 0777);
+	if (above_mode(root, path, &above) == -1)
+		return (landing_errno(res, "looking above", path));
+	*mode = S_IFDIR | (st.st_mode & (0755 | (above & 022)));
 	return (0);
 }
 
@@ -348,7 +379,7 @@ mkdirs_of(struct plan *p, const struct job *job, int root, const char *path,
 		if ((op = plan_add(p, OP_MKDIR, dir)) == NULL)
 			return (landing_fail(res, "land.failed",
 			    "out of memory"));
-		if (mkdir_mode(job, dir, &op->post.mode, res) == -1)
+		if (mkdir_mode(job, root, dir, &op->post.mode, res) == -1)
 			return (-1);
 	}
 	memcpy(last, path, strlen(path) + 1);
