@@ -105,3 +105,32 @@ escape_text(const char *in, size_t len, const char *keep)
 	*o = '\0';
 	return (out);
 }
+
+static bool
+escape_valid(const char *text)
+{
+	const unsigned char	*p = (const unsigned char *)text;
+	uint32_t		 c;
+	size_t			 len = strlen(text), n;
+
+	for (; len > 0; p += n, len -= n)
+		if ((n = escape_decode(p, len, &c)) == 0)
+			return (false);
+	return (true);
+}
+
+void
+escape_fit(char *text, size_t size)
+{
+	char	*seen;
+	size_t	 len;
+
+	if (escape_valid(text))
+		return;
+	seen = escape_text(text, strlen(text), "");
+	snprintf(text, size, "%s", seen != NULL ? seen : "");
+	free(seen);
+	len = strlen(text);
+	while (!escape_valid(text))
+		text[--len] = '\0';
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/escape.h"
 #include "../common/log.h"
 #include "land.h"
 
@@ -39,6 +40,7 @@ land_fail(struct land *l, const char *code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	escape_fit(text, sizeof(text));
 	land_send(l, MSG_ERROR, -1, &e);
 	land_end(l);
 }

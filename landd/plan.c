@@ -33,15 +33,21 @@ op_name(const struct op *op)
 struct shown
 shown_path(const char *path)
 {
-	struct shown	s;
+	struct shown	 s;
 	char		*escaped;
+	size_t		 n;
 
 	if ((escaped = escape_text(path, strlen(path), "")) == NULL) {
 		snprintf(s.s, sizeof(s.s), "(out of memory)");
 		return (s);
 	}
-	if ((size_t)snprintf(s.s, sizeof(s.s), "%s", escaped) >= sizeof(s.s))
-		memcpy(s.s + sizeof(s.s) - 4, "...", 4);
+	if ((size_t)snprintf(s.s, sizeof(s.s), "%s", escaped) >=
+	    sizeof(s.s)) {
+		for (n = sizeof(s.s) - 4; n > 0 &&
+		    ((unsigned char)s.s[n] & 0xc0) == 0x80; n--)
+			;
+		memcpy(s.s + n, "...", 4);
+	}
 	free(escaped);
 	return (s);
 }

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "../common/escape.h"
-#include "../common/fields.h"
 #include "../common/limits.h"
 #include "../common/log.h"
 #include "../common/path.h"
@@ -58,9 +57,7 @@ conf_refuse(const struct source *src, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
-	/* Where it was cut, that may have been within a character. */
-	while (!utf8_valid(text, strlen(text)))
-		text[strlen(text) - 1] = '\0';
+	escape_fit(text, sizeof(text));
 	if (imsg_send(&conf_ib, MSG_ERROR, 0, -1, &e) == -1)
 		fatal("%s", text);
 	exit(1);

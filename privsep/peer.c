@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "../common/escape.h"
-#include "../common/fields.h"
 #include "../common/log.h"
 #include "peer.h"
 
@@ -257,18 +256,11 @@ static void __attribute__((format(printf, 5, 0)))
 peer_error_send(struct peer *p, uint32_t id, const char *at, const char *code,
     const char *fmt, va_list ap)
 {
-	char		 text[LIMIT_MESSAGE + 1], *seen;
+	char		 text[LIMIT_MESSAGE + 1];
 	struct m_ERROR	 e = { .code = code, .message = text, .at = at };
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	if (!utf8_valid(text, strlen(text))) {
-		seen = escape_text(text, strlen(text), "");
-		snprintf(text, sizeof(text), "%s", seen != NULL ? seen : "");
-		free(seen);
-		/* Escapes are ASCII, but what was valid may be cut. */
-		if (!utf8_valid(text, strlen(text)))
-			text[0] = '\0';
-	}
+	escape_fit(text, sizeof(text));
 	peer_send(p, MSG_ERROR, id, -1, &e);
 }
 

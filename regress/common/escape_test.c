@@ -147,8 +147,34 @@ ATF_TC_BODY(random_bytes, tc)
 	}
 }
 
+/* What a message takes of a text that was cut, or is a path as it lies. */
+ATF_TC_WITHOUT_HEAD(fit);
+ATF_TC_BODY(fit, tc)
+{
+	static const struct {
+		const char	*in, *out;
+	} t[] = {
+		{ "plain", "plain" }, { "\n\xc3\xa9", "\n\xc3\xa9" },
+		{ "a\xe3\x81", "a<E3><81>" },
+		{ "\xff\xc3\xa9", "<FF>\xc3\xa9" },
+		/* nine bytes and the NUL: within the escape, the character */
+		{ "12345\xff" "7", "12345<FF>" },
+		{ "1234\xff\xc3\xa9", "1234<FF>" },
+		{ "\xff\xff\xff", "<FF><FF><" },
+	};
+	char	text[10];
+	size_t	i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		strlcpy(text, t[i].in, sizeof(text));
+		escape_fit(text, sizeof(text));
+		ATF_CHECK_STREQ(text, t[i].out);
+	}
+}
+
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, fit);
 	ATF_TP_ADD_TC(tp, controls);
 	ATF_TP_ADD_TC(tp, c1);
 	ATF_TP_ADD_TC(tp, bidi_and_invisible);
