@@ -20,7 +20,7 @@ struct live {
 	int		 pidfd;		/* init's */
 	int		 cgroup;	/* O_PATH of its folder, -1: none */
 	bool		 killing;	/* KILL came, KILLED is owed */
-	bool		 thawed;	/* cancels a freeze under way */
+	bool		 freezing;	/* FREEZE came, its answer is owed */
 	struct event	*timer;		/* a freeze or an rmdir under way */
 	int		 tries;
 };
@@ -60,6 +60,8 @@ pid_t		 clone_session(const struct clone_as *, const char *id,
 int		 cgroup_make(const char *id);
 void		 spawn_on_freeze(struct peer *, struct msg *);
 void		 spawn_on_thaw(struct peer *, struct msg *);
+/* Answers a FREEZE that comes to nothing. */
+void		 freeze_failed(struct live *, const char *why);
 void		 cgroup_kill(struct live *);
 /* Removes the folder, now or soon, then calls live_ended. */
 void		 cgroup_remove(struct live *);

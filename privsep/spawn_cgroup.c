@@ -146,9 +146,10 @@ cgroup_frozen(struct live *l)
 	return (strstr(buf, "frozen 1") != NULL);
 }
 
-static void
+void
 freeze_failed(struct live *l, const char *why)
 {
+	l->freezing = false;
 	if (l->cgroup != -1)
 		cgroup_write(l->cgroup, "cgroup.freeze", "0");
 	peer_error_at(spawn.sbxd, 0, l->id, "freeze.failed",
@@ -163,11 +164,12 @@ freeze_on_timer(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (l->thawed || l->killing)
+	if (!l->freezing)
 		return;
-	if (cgroup_frozen(l))
+	if (cgroup_frozen(l)) {
+		l->freezing = false;
 		peer_send(spawn.sbxd, MSG_FROZEN, 0, -1, &sid);
-	else if (++l->tries >= FREEZE_TRIES)
+	} else if (++l->tries >= FREEZE_TRIES)
 		freeze_failed(l, "a process of it is stuck in the kernel");
 	else
 		live_timer(l, freeze_on_timer);
@@ -184,7 +186,7 @@ spawn_on_freeze(struct peer *p, struct msg *msg)
 		    "session %s has no process to freeze", sid->session);
 		return;
 	}
-	l->thawed = false;
+	l->freezing = true;
 	l->tries = 0;
 	if (l->cgroup == -1)
 		freeze_failed(l, "this system has no cgroup v2");
@@ -201,7 +203,7 @@ spawn_on_thaw(struct peer *p, struct msg *msg)
 	struct live		*l;
 
 	if ((l = live_find(sid->session)) != NULL) {
-		l->thawed = true;
+		l->freezing = false;
 		if (l->cgroup != -1 && cgroup_write(l->cgroup,
 		    "cgroup.freeze", "0") == -1)
 			log_warn("thawing session %s", l->id);

@@ -312,6 +312,9 @@ spawn_on_kill(struct peer *p, struct msg *msg)
 	if (l->killing)
 		return;
 	l->killing = true;
+	/* Whoever waits for it goes on, and finds the session ended. */
+	if (l->freezing)
+		freeze_failed(l, "it is being ended");
 	cgroup_kill(l);
 	if (l->init == 0)
 		cgroup_remove(l);

@@ -580,6 +580,38 @@ ATF_TC_BODY(freeze, tc)
 	finish(&h);
 }
 
+/* Ended while it is being frozen: who waits for that is answered, too. */
+ATF_TC_WITHOUT_HEAD(freeze_killed);
+ATF_TC_BODY(freeze_killed, tc)
+{
+	struct test_helper	h;
+	struct m_SID		m = { .session = SID };
+	struct started		st;
+	struct msg		msg;
+	const char		*why;
+	int			broker, answers = 0;
+
+	up(&h);
+	broker = start(&h, SID, client_socket(0, 0, NULL, 0), 0, 0, "host");
+	expect_started(&h, &st);
+	/* Both lie there when spawn looks. */
+	ATF_REQUIRE_EQ(0, kill(h.pid, SIGSTOP));
+	test_send(&h, MSG_FREEZE, 0, -1, &m);
+	test_send(&h, MSG_KILL, 0, -1, &m);
+	ATF_REQUIRE_EQ(0, kill(h.pid, SIGCONT));
+	do {
+		ATF_REQUIRE_EQ(1, imsg_recv(&h.ib, &msg, 10000, &why));
+		answers += msg.type == MSG_FROZEN || msg.type == MSG_ERROR;
+		if (msg.type == MSG_KILLED)
+			break;
+		msg_free(&msg);
+	} while (1);
+	msg_free(&msg);
+	ATF_REQUIRE_EQ(1, answers);
+	close(broker);
+	finish(&h);
+}
+
 /* The worker's end closes: init dies, and spawn says so. */
 ATF_TC_WITHOUT_HEAD(lifeline);
 ATF_TC_BODY(lifeline, tc)
@@ -700,6 +732,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, table);
 	ATF_TP_ADD_TC(tp, namespaces);
 	ATF_TP_ADD_TC(tp, freeze);
+	ATF_TP_ADD_TC(tp, freeze_killed);
 	ATF_TP_ADD_TC(tp, lifeline);
 	ATF_TP_ADD_TC(tp, broker_dies);
 	ATF_TP_ADD_TC(tp, child);
