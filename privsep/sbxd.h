@@ -22,6 +22,11 @@
 #define CLIENTS_A_UID	128
 #define WAITS_MAX	64	/* WAITs and DOCTORs of one connection */
 #define UNREAD_MAX	(16 << 20)	/* bytes a client lets lie */
+/* Of lists, in bytes: each goes on in messages beside other fields, and one
+ * that did not fit its row would end the suite. VIEW is a single frame. */
+#define LISTS_BYTES	(LIMIT_LARGE - 3 * LIMIT_FRAME)	/* argv to ro */
+#define HIDES_BYTES	(LIMIT_FRAME - 4 * LIMIT_PATH)
+#define DISCARD_BYTES	(LIMIT_LARGE - LIMIT_FRAME)
 
 enum helper { H_SPAWN, H_NETD, H_MOUNTD, H_LANDD, H_COUNT };
 
@@ -39,7 +44,7 @@ struct sbxd_conf {
 	char		 group[64];	/* the socket's */
 	bool		 group_set;
 	bool		 embedded;
-	bool		 private_state;	/* SBX_STATE or -s names it */
+	bool		 private_state;	/* SBX_STATE names it */
 	struct uids	 admins;	/* beside root */
 	struct uids	 users;		/* empty: whoever reaches the socket */
 	int		 verbose;
@@ -80,9 +85,11 @@ struct session {
 	uint64_t	 ns[8];		/* inodes, by enum in sbxd_helper.c */
 	/* teardown: answers owed */
 	bool		 killed, released;
-	bool		 pristine;	/* its project's layer is as it was made */
+	uint32_t	 release;	/* RELEASE's number */
+	bool		 pristine;	/* its project's layer is empty */
 	/* removal: who waits for it, if anybody does */
 	bool		 erase;
+	bool		 unrecovered;	/* its landing, though we tried */
 	struct client	*remover;
 	uint32_t	 remover_id;
 	struct job	*job;
@@ -99,6 +106,8 @@ struct job {
 	struct client	*client;	/* NULL: gone, or our own */
 	uint32_t	 reqid;
 	bool		 live, frozen, staged;
+	bool		 streams;	/* the patch, as fast as it is read */
+	bool		 asked;		/* RECOVER, since a client wants more */
 	uint8_t		 digest[LIMIT_DIGEST];
 	bool		 digest_set;
 	char		**paths;	/* of a discard */
@@ -157,6 +166,8 @@ void		 client_send_session(struct client *, uint32_t,
  * given away. */
 void		 client_send_brief(struct client *, uint32_t,
 		    const struct session *);
+/* What a list takes in a message. */
+size_t		 strv_bytes(const struct strv *);
 /* True, and LIMIT answered, where it waits for too much already. */
 bool		 client_waits(struct client *, uint32_t);
 
@@ -216,6 +227,14 @@ void		 client_on_apply(struct peer *, struct msg *);
 void		 client_on_discard(struct peer *, struct msg *);
 void		 client_on_remove(struct peer *, struct msg *);
 void		 job_stream(struct client *);
+/* Its client is gone. */
+void		 job_abandon(struct job *);
+/* A number for a request of ours that is no other's. */
+uint32_t	 job_number(void);
+/* A landing of it was begun and is neither finished nor taken back: until one
+ * of these is, no other may take the journal's place. */
+bool		 job_interrupted(const struct session *);
+void		 job_recover(struct session *, struct client *, uint32_t);
 void		 jobs_recover(void);
 
 /* sbxd_doctor.c */

@@ -94,6 +94,16 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 	peer_send(c->peer, MSG_SESSION, id, -1, &m);
 }
 
+size_t
+strv_bytes(const struct strv *sv)
+{
+	size_t	i, n = 0;
+
+	for (i = 0; i < sv->n; i++)
+		n += strlen(sv->v[i]) + 5;
+	return (n);
+}
+
 bool
 client_waits(struct client *c, uint32_t id)
 {
@@ -139,7 +149,7 @@ client_drop(struct client *c)
 {
 	struct session	*s;
 	struct waiter	*w, *next;
-	struct job	*j;
+	struct job	*j, *jnext;
 
 	TAILQ_FOREACH(s, &sbxd.sessions, entry) {
 		if (s->starter == c)
@@ -152,15 +162,14 @@ client_drop(struct client *c)
 				free(w);
 			}
 	}
-	TAILQ_FOREACH(j, &sbxd.jobs, entry)
+	TAILQ_FOREACH_SAFE(j, &sbxd.jobs, entry, jnext)
 		if (j->client == c)
-			j->client = NULL;
+			job_abandon(j);
 	doctor_client_gone(c);
 	TAILQ_REMOVE(&sbxd.clients, c, entry);
 	sbxd.nclients--;
 	peer_free(c->peer);
 	free(c);
-	event_add(sbxd.accepting, NULL);
 	idle_check();
 }
 
@@ -326,6 +335,27 @@ client_new(int fd)
 	peer_send(c->peer, MSG_HELLO, 0, -1, &hello);
 }
 
+/* Whoever holds the descriptors may be no client of ours: asked anew. */
+static void
+clients_on_pause(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	(void)arg;
+	if (!sbxd.stopping)
+		event_add(sbxd.accepting, NULL);
+}
+
+static void
+clients_pause(void)
+{
+	const struct timeval	tv = { 1, 0 };
+
+	if (event_base_once(sbxd.base, -1, EV_TIMEOUT, clients_on_pause, NULL,
+	    &tv) == 0)
+		event_del(sbxd.accepting);
+}
+
 static void
 clients_on_accept(evutil_socket_t listener, short what, void *arg)
 {
@@ -340,7 +370,7 @@ clients_on_accept(evutil_socket_t listener, short what, void *arg)
 		if (fd == -1) {
 			if (errno == EMFILE || errno == ENFILE) {
 				log_warn("accepting clients");
-				event_del(sbxd.accepting);
+				clients_pause();
 			}
 			return;
 		}

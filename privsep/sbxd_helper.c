@@ -157,6 +157,14 @@ helper_on_error(struct peer *p, struct msg *msg)
 		log_warnx("%s: %s", role_name(p->ib.other), e->message);
 		return;
 	}
+	/* Something holds its mounts still: whoever needs the layer next asks
+	 * for itself whether it is in use. */
+	if (msg->id != 0 && msg->id == s->release) {
+		log_warnx("session %s: %s", s->rec.r.session, e->message);
+		s->released = true;
+		session_settled(s);
+		return;
+	}
 	if (strcmp(e->code, "freeze.failed") == 0)
 		job_frozen(s, false);
 	else if (s->erase)
@@ -208,6 +216,12 @@ mountd_on_mounted(struct peer *p, struct msg *msg)
 	/* What was masked, by its canonical paths: frozen from now on. */
 	if (m->hide.n > 0)
 		r.hide = m->hide;
+	if (strv_bytes(&r.hide) > HIDES_BYTES) {
+		session_fail(s, "hide.invalid", "the hidden paths, with those "
+		    "of other mounts of the same folders, are too long, all "
+		    "together");
+		return;
+	}
 	if (record_copy(&rec, &r) == -1) {
 		session_fail(s, "state.failed", "the record of its mounts");
 		return;

@@ -42,6 +42,15 @@ job_find(uint32_t id)
 	return (NULL);
 }
 
+/* 0 is no request's: it is the peerid of what belongs to none. */
+uint32_t
+job_number(void)
+{
+	if (job_next == 0)
+		job_next++;
+	return (job_next++);
+}
+
 struct job *
 job_new(struct session *s, enum job_what what, struct client *c,
     uint32_t reqid)
@@ -50,9 +59,7 @@ job_new(struct session *s, enum job_what what, struct client *c,
 
 	if ((j = calloc(1, sizeof(*j))) == NULL)
 		fatal("job");
-	/* 0 is no job's: it is the peerid of what belongs to none. */
-	if ((j->id = job_next++) == 0)
-		j->id = job_next++;
+	j->id = job_number();
 	j->session = s;
 	j->what = what;
 	j->client = c;
@@ -117,8 +124,8 @@ job_answer_error(struct job *j, const char *code, const char *why)
 		    j->session->rec.r.session, why);
 }
 
-static bool
-journal_is_there(const struct session *s)
+bool
+job_interrupted(const struct session *s)
 {
 	struct stat	st;
 
@@ -129,7 +136,7 @@ journal_is_there(const struct session *s)
 /* The failed landing's job makes way for one that recovers it; if nothing of
  * it arrived, the client hears the first failure. */
 static void
-job_recover(struct job *failed, const char *code, const char *why)
+job_failed_landing(struct job *failed, const char *code, const char *why)
 {
 	struct session	*s = failed->session;
 	struct client	*c = failed->client;
@@ -148,6 +155,27 @@ job_recover(struct job *failed, const char *code, const char *why)
 	job_start(j);
 }
 
+static void
+job_landed(struct job *j)
+{
+	struct m_LANDED	landed = { .files = j->landed };
+	char		hex[2 * LIMIT_DIGEST + 1];
+
+	j->session->unrecovered = false;
+	digest_hex(j->computed, hex);
+	audit(job_words[j->what], j->session, j->client != NULL ?
+	    j->client->uid : 0, "digest=%s files=%llu result=ok actor=%s",
+	    j->landing ? hex : "-", (unsigned long long)j->landed, j->actor);
+	if (j->asked)
+		job_answer_error(j, "land.recovered", j->landed > 0 ?
+		    "a landing of it that was interrupted is now finished: "
+		    "look again" : "a landing of it that was interrupted is "
+		    "now taken back: look again");
+	else if (j->client != NULL)
+		peer_send(j->client->peer, MSG_LANDED, j->reqid, -1, &landed);
+	job_finish(j);
+}
+
 /*
  * A landing whose child was lost after the commit point is rolled forward or
  * back at once; the client hears what came of it.
@@ -157,14 +185,23 @@ job_fail(struct job *j, const char *code, const char *why)
 {
 	struct session	*s = j->session;
 
-	if (j->what == J_APPLY && journal_is_there(s)) {
+	if (j->what == J_APPLY && job_interrupted(s)) {
 		log_warnx("session %s: %s; recovering", s->rec.r.session, why);
-		job_recover(j, code, why);
+		job_failed_landing(j, code, why);
 		return;
 	}
+	/* The real files have it. What could not leave the layer is like its
+	 * new baseline, and so no change. */
+	if (j->landed > 0 && j->what != J_DISCARD) {
+		log_warnx("session %s: landed, but its layer: %s",
+		    s->rec.r.session, why);
+		job_landed(j);
+		return;
+	}
+	s->unrecovered = job_interrupted(s);
 	if (job_writes(j)) {
 		audit(job_words[j->what], s, j->client != NULL ?
-		    j->client->uid : 0, "actor=%s result=%s", j->actor, code);
+		    j->client->uid : 0, "result=%s actor=%s", code, j->actor);
 		/* A recovery that failed keeps its journal for the next. */
 		if (j->what != J_RECOVER)
 			unlinkat(s->dir, "journal", 0);
@@ -257,7 +294,8 @@ job_send(struct job *j)
 	peer_send(sbxd.helper[H_LANDD], MSG_JOB, j->id, -1, &m);
 	free(m.hide.v);
 	if (job_files(j) == -1)
-		job_fail(j, "state.failed", strerror(errno));
+		job_fail(j, "state.failed", "its journal or baselines in the "
+		    "state cannot be opened");
 }
 
 void
@@ -421,23 +459,13 @@ void
 job_on_cleaned(struct session *s)
 {
 	struct job	*j = s->job;
-	struct m_LANDED	 landed = { 0 };
-	char		 hex[2 * LIMIT_DIGEST + 1];
 
 	if (j == NULL || !job_writes(j))
 		return;
-	if (j->landed == 0 && j->code[0] != '\0') {
+	if (j->landed == 0 && j->code[0] != '\0')
 		job_fail(j, j->code, j->error);
-		return;
-	}
-	digest_hex(j->computed, hex);
-	audit(job_words[j->what], s, j->client != NULL ? j->client->uid : 0,
-	    "actor=%s digest=%s files=%llu result=ok", j->actor,
-	    j->landing ? hex : "-", (unsigned long long)j->landed);
-	landed.files = j->landed;
-	if (j->client != NULL)
-		peer_send(j->client->peer, MSG_LANDED, j->reqid, -1, &landed);
-	job_finish(j);
+	else
+		job_landed(j);
 }
 
 /* After a removal's question: nothing waits, or it was told to go anyway. */
@@ -470,6 +498,7 @@ landd_on_end(struct peer *p, struct msg *msg)
 		return;
 	}
 	if (j->what == J_PATCH && j->patch != -1 && j->client != NULL) {
+		j->streams = true;
 		job_thaw(j);
 		job_stream(j->client);
 		return;
@@ -511,10 +540,32 @@ job_stream(struct client *c)
 	struct job	*j, *next;
 
 	TAILQ_FOREACH_SAFE(j, &sbxd.jobs, entry, next)
-		while (j->client == c && j->what == J_PATCH &&
-		    j->patch != -1 && peer_queued(c->peer) < LIMIT_OUTQ)
+		while (j->client == c && j->streams &&
+		    peer_queued(c->peer) < LIMIT_OUTQ)
 			if (!job_chunk(j))
 				break;
+}
+
+/* A landing or a review goes on; what nobody reads any more does not. */
+void
+job_abandon(struct job *j)
+{
+	j->client = NULL;
+	if (j->streams)
+		job_finish(j);
+}
+
+void
+job_recover(struct session *s, struct client *c, uint32_t reqid)
+{
+	struct job	*j;
+
+	log_info("session %s: a landing was interrupted: recovering",
+	    s->rec.r.session);
+	j = job_new(s, J_RECOVER, c, reqid);
+	j->asked = c != NULL;
+	strlcpy(j->actor, s->rec.r.owner, sizeof(j->actor));
+	job_start(j);
 }
 
 /* Landings that an earlier run of the suite did not end. */
@@ -522,15 +573,8 @@ void
 jobs_recover(void)
 {
 	struct session	*s;
-	struct job	*j;
 
-	TAILQ_FOREACH(s, &sbxd.sessions, entry) {
-		if (!journal_is_there(s))
-			continue;
-		log_info("session %s: a landing was interrupted: recovering",
-		    s->rec.r.session);
-		j = job_new(s, J_RECOVER, NULL, 0);
-		strlcpy(j->actor, s->rec.r.owner, sizeof(j->actor));
-		job_start(j);
-	}
+	TAILQ_FOREACH(s, &sbxd.sessions, entry)
+		if (job_interrupted(s))
+			job_recover(s, NULL, 0);
 }

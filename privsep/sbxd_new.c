@@ -71,6 +71,13 @@ lists_are_sane(const struct m_NEW *m, struct refusal *r)
 		return (refuse(r, "command.none", "there is no command", ""));
 	if (m->env.n >= LIMIT_ARGC)
 		return (refuse(r, "env.invalid", "too many variables", ""));
+	if (strv_bytes(&m->hide) > HIDES_BYTES)
+		return (refuse(r, "hide.invalid", "the hidden paths are too "
+		    "long, all together: hide a folder above them", ""));
+	if (strv_bytes(&m->argv) + strv_bytes(&m->env) +
+	    strv_bytes(&m->hide) + strv_bytes(&m->ro) > LISTS_BYTES)
+		return (refuse(r, "command.toolong", "command, environment "
+		    "and paths are too long, all together", ""));
 	for (i = 0; i < m->env.n; i++)
 		if (!env_valid(m->env.v[i]) || env_never(m->env.v[i]))
 			return (refuse(r, "env.invalid", "this variable does "

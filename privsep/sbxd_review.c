@@ -27,6 +27,10 @@ review_session(struct peer *p, uint32_t id, const char *sid)
 		    "landed or removed: try again", sid);
 		return (NULL);
 	}
+	if (job_interrupted(s)) {
+		job_recover(s, p->ctx, id);
+		return (NULL);
+	}
 	return (s);
 }
 
@@ -68,10 +72,21 @@ client_on_changes(struct peer *p, struct msg *msg)
 		job_start(job_new(s, J_CHANGES, p->ctx, msg->id));
 }
 
+/* False: the answer is given. */
+static bool
+digest_is_sane(struct peer *p, uint32_t id, const struct blob *digest)
+{
+	if (digest->p == NULL || digest->len == LIMIT_DIGEST)
+		return (true);
+	peer_error(p, id, "digest.invalid", "a digest has %d bytes, not %zu",
+	    LIMIT_DIGEST, digest->len);
+	return (false);
+}
+
 static void
 job_digest(struct job *j, const struct blob *digest)
 {
-	if (digest->p == NULL || digest->len != sizeof(j->digest))
+	if (digest->p == NULL)
 		return;
 	memcpy(j->digest, digest->p, sizeof(j->digest));
 	j->digest_set = true;
@@ -84,7 +99,8 @@ client_on_patch(struct peer *p, struct msg *msg)
 	struct session		*s;
 	struct job		*j;
 
-	if ((s = review_session(p, msg->id, m->session)) == NULL)
+	if (!digest_is_sane(p, msg->id, &m->digest) ||
+	    (s = review_session(p, msg->id, m->session)) == NULL)
 		return;
 	j = job_new(s, J_PATCH, p->ctx, msg->id);
 	job_digest(j, &m->digest);
@@ -109,14 +125,9 @@ client_on_apply(struct peer *p, struct msg *msg)
 	struct session		*s;
 	struct job		*j;
 
-	if ((s = review_session(p, msg->id, m->session)) == NULL)
+	if (!digest_is_sane(p, msg->id, &m->digest) ||
+	    (s = review_session(p, msg->id, m->session)) == NULL)
 		return;
-	if (m->digest.p != NULL && m->digest.len != LIMIT_DIGEST) {
-		peer_error(p, msg->id, "digest.invalid",
-		    "a digest has %d bytes, not %zu", LIMIT_DIGEST,
-		    m->digest.len);
-		return;
-	}
 	j = job_new(s, J_APPLY, p->ctx, msg->id);
 	if (!actor_may(p, msg->id, s, m->actor, j)) {
 		job_cancel(j);
@@ -148,6 +159,11 @@ client_on_discard(struct peer *p, struct msg *msg)
 	struct session		*s;
 	struct job		*j;
 
+	if (strv_bytes(&m->paths) > DISCARD_BYTES) {
+		peer_error(p, msg->id, "limit.paths", "too many paths at "
+		    "once: name folders, or discard in parts");
+		return;
+	}
 	if ((s = review_session(p, msg->id, m->session)) == NULL)
 		return;
 	j = job_new(s, J_DISCARD, p->ctx, msg->id);
@@ -169,7 +185,7 @@ client_on_remove(struct peer *p, struct msg *msg)
 	if ((s = client_session(p, msg->id, m->session)) == NULL ||
 	    !owner_is(p, msg->id, s))
 		return;
-	if (s->state != S_ENDED) {
+	if (s->state != S_ENDED && s->state != S_FAILED) {
 		peer_error(p, msg->id, "session.running", "session %s is %s: "
 		    "end it first", m->session, session_state(s));
 		return;
@@ -179,7 +195,14 @@ client_on_remove(struct peer *p, struct msg *msg)
 		    "reviewed, landed or removed: try again", m->session);
 		return;
 	}
-	if (!m->discard && !s->pristine) {
+	/* What a landing displaced is the owner's: it is put right first, if
+	 * it can be. */
+	if (job_interrupted(s) && !(m->discard && s->unrecovered)) {
+		job_recover(s, p->ctx, msg->id);
+		return;
+	}
+	/* One that never ran has changed nothing. */
+	if (!m->discard && !s->pristine && s->state != S_FAILED) {
 		job_start(job_new(s, J_REMOVE, p->ctx, msg->id));
 		return;
 	}

@@ -267,7 +267,8 @@ session_end(struct session *s, const char *reason)
 	session_set(s, S_ENDING, reason);
 	s->killed = s->released = false;
 	peer_send(sbxd.helper[H_SPAWN], MSG_KILL, 0, -1, &sid);
-	peer_send(sbxd.helper[H_MOUNTD], MSG_RELEASE, 0, -1, &sid);
+	s->release = job_number();
+	peer_send(sbxd.helper[H_MOUNTD], MSG_RELEASE, s->release, -1, &sid);
 	peer_send(sbxd.helper[H_NETD], MSG_NETEND, 0, -1, &sid);
 	/* Its end is the worker's: after the last output was taken. */
 	if (s->worker != NULL) {
@@ -324,7 +325,7 @@ static void
 session_load(const char *id)
 {
 	struct session	*s;
-	const char	*why;
+	const char	*why = NULL;
 
 	if ((s = session_alloc()) == NULL)
 		fatal("session");
@@ -334,7 +335,7 @@ session_load(const char *id)
 	    strcmp(s->rec.r.session, id) != 0) {
 		log_warnx("session %s: its record cannot be read (%s); it is "
 		    "left as it is", id, s->dir == -1 ? strerror(errno) :
-		    why);
+		    why != NULL ? why : "it is another session's");
 		record_free(&s->rec);
 		if (s->dir != -1)
 			close(s->dir);
@@ -347,6 +348,9 @@ session_load(const char *id)
 	if (record_is_live(s->rec.r.state)) {
 		session_set(s, S_ENDED, "the suite ended while it ran");
 		session_save(s, false);
+		/* Its worker went with the suite, and has left its socket. */
+		if (unlink(id) == -1 && errno != ENOENT)
+			log_warn("the socket of session %s", id);
 	}
 }
 
@@ -402,7 +406,7 @@ sessions_stopped(void)
 	struct session	*s;
 
 	TAILQ_FOREACH(s, &sbxd.sessions, entry)
-		if (s->state != S_ENDED && s->state != S_FAILED)
+		if (s->erase || (s->state != S_ENDED && s->state != S_FAILED))
 			return;
 	if (TAILQ_EMPTY(&sbxd.jobs))
 		event_base_loopbreak(sbxd.base);

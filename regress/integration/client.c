@@ -8,6 +8,7 @@
  *	flood N		N connections, one after the other
  *	hold N		N connections at once, held until stdin ends
  *	mute N		HELLO, N requests, and never a read; until stdin ends
+ *	leave SID	asks for its patch and goes in the middle of it
  * What the suite says before it hangs up is printed, made visible.
  */
 #include <sys/resource.h>
@@ -166,6 +167,29 @@ mute(long n)
 		;
 }
 
+/* Asks for a patch, and is gone when it has begun to come. */
+static void
+leave(const char *sid)
+{
+	struct m_PATCH	 m = { .session = sid };
+	struct imsgbuf	 ib;
+	struct msg	 msg = { .fd = -1 };
+	const char	*why = "";
+	int		 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1 ||
+	    imsg_send(&ib, MSG_PATCH, 1, -1, &m) == -1)
+		err(2, "PATCH");
+	while (msg.type != MSG_CHUNK) {
+		msg_free(&msg);
+		if (imsg_recv(&ib, &msg, 20000, &why) != 1 ||
+		    msg.type == MSG_ERROR)
+			errx(2, "no patch: %s", why);
+	}
+	exit(0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -183,6 +207,8 @@ main(int argc, char **argv)
 		hold(n);
 	else if (strcmp(argv[2], "mute") == 0)
 		mute(n);
+	else if (strcmp(argv[2], "leave") == 0 && argc > 3)
+		leave(argv[3]);
 	else {
 		fd = connected();
 		if (strcmp(argv[2], "half") == 0)
