@@ -42,7 +42,7 @@ static int
 patch_fail(struct patch *pa, const char *path, const char *what)
 {
 	int	 saved = errno;
-	char	*shown = escape_text(path, strlen(path), NULL);
+	char	*shown = escape_text(path, strlen(path), "");
 
 	if (saved == EBUSY)
 		snprintf(pa->why, pa->whylen, "%s: changed while it was "

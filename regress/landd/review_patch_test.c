@@ -389,13 +389,13 @@ ATF_TC_BODY(sparse, tc)
 	begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
-	review_sh(&r, "cd V; truncate -s 512M hole; printf end >>hole");
+	review_sh(&r, "cd V; truncate -s 96M hole; printf end >>hole");
 	run(&r);
 	ATF_CHECK(change(&r, "hole")->opaque);
 	snprintf(path, sizeof(path), "%s/G/%llu", r.dir,
 	    (unsigned long long)change(&r, "hole")->stage);
 	ATF_REQUIRE(stat(path, &st) == 0);
-	ATF_CHECK_EQ(st.st_size, (512 << 20) + 3);
+	ATF_CHECK_EQ(st.st_size, (96 << 20) + 3);
 	ATF_CHECK_MSG(st.st_blocks < 2048, "%lld blocks",
 	    (long long)st.st_blocks);
 	review_free(&r);
@@ -487,11 +487,11 @@ ATF_TC_BODY(changed_meanwhile, tc)
 	char		path[PATH_MAX];
 
 	begin(&r);
-	review_file(&r, "R/a", "a\n");
+	review_file(&r, "R/a\033", "a\n");
 	review_start(&r);
-	review_sh(&r, "echo b >>V/a");
+	review_sh(&r, "echo b >>V/a\033");
 	ATF_REQUIRE(review_walk(&r) == 0);
-	review_sh(&r, "echo o >R/a");
+	review_sh(&r, "echo o >R/a\033");
 	snprintf(path, sizeof(path), "%s/R", r.dir);
 	job.project = open(path, O_PATH | O_DIRECTORY);
 	snprintf(path, sizeof(path), "%s/G", r.dir);
@@ -499,7 +499,7 @@ ATF_TC_BODY(changed_meanwhile, tc)
 	ATF_CHECK_EQ(changeset_patch(&job, &r.set, r.why, sizeof(r.why)), -1);
 	ATF_CHECK_EQ(errno, EBUSY);
 	ATF_CHECK_STREQ(r.why,
-	    "a: changed while it was reviewed; review again");
+	    "a<U+001B>: changed while it was reviewed; review again");
 	close(job.project);
 	close(job.stage);
 	review_free(&r);
