@@ -61,6 +61,7 @@ struct clean {
 	int		 merged;	/* the live overlay; -1: stopped */
 	int		 aside;		/* live: where steps put things */
 	bool		 discard;
+	bool		 ended;		/* what was left is done now */
 	bool		 blind;		/* what is held cannot be known */
 	const char	**list;		/* the paths, sorted */
 	size_t		 nlist;
@@ -114,8 +115,9 @@ int	fold_open(struct clean *, const char *path);
 /* Makes it lie on nothing, with copies of all that showed through. */
 int	fold_flatten(struct clean *, const char *path, const char *lower);
 
-/* origins.c: before the base's folder at path shows again, the folders that
- * were renamed from there get copies: overlayfs shows one in one place. */
+/* origins.c: before something of the base's shows again at path, what was
+ * moved away from there is made independent of it: overlayfs knows each real
+ * inode once, and two places with it are ESTALE, or one file. */
 int	origins_part(struct clean *, const char *path);
 int	origins_add(struct clean *, const char *path, const char *lower);
 

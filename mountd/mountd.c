@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -155,9 +154,6 @@ main(void)
 	peer_pause(p);
 	proc_hello(&p->ib, ROLE_MOUNTD, ROLE_SBXD);
 	proc_expect(&p->ib, MSG_SUITE, &msg);
-	if (signal(SIGINT, SIG_IGN) == SIG_ERR ||
-	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
-		fatal("signal");
 	mountd_uids(msg.body);
 	mountd_namespace();
 	mountd_store(msg.body);

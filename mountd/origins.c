@@ -1,9 +1,13 @@
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "../common/path.h"
+#include "attr.h"
 #include "clean.h"
 #include "mountd.h"
 
@@ -23,11 +27,61 @@ origins_add(struct clean *c, const char *path, const char *lower)
 	return (v->path == NULL || v->lower == NULL ? -1 : 0);
 }
 
-/* Every folder of the layer, and where it lies. */
+/* A file's handle as overlayfs keeps it in its origin attribute. */
+struct handle {
+	struct file_handle	fh;
+	unsigned char		room[MAX_HANDLE_SZ];
+};
+
+#define ORIGIN_XATTR	"trusted.overlay.origin"
+#define ORIGIN_TYPE	4	/* offsets in struct ovl_fb */
+#define ORIGIN_FID	21
+
+/* The real file of the same path is what this one was copied from. */
+static bool
+file_at_home(struct clean *c, const char *path, const unsigned char *origin,
+    size_t len)
+{
+	struct handle	h;
+	int		fd, mount, r;
+
+	if ((fd = at_open(c->real, path, O_PATH | O_NOFOLLOW)) == -1)
+		return (false);
+	memset(&h, 0, sizeof(h));
+	h.fh.handle_bytes = MAX_HANDLE_SZ;
+	r = name_to_handle_at(fd, "", &h.fh, &mount, AT_EMPTY_PATH);
+	close(fd);
+	return (r == 0 && len == ORIGIN_FID + h.fh.handle_bytes &&
+	    origin[ORIGIN_TYPE] == h.fh.handle_type &&
+	    memcmp(origin + ORIGIN_FID, h.fh.f_handle, h.fh.handle_bytes) ==
+	    0);
+}
+
+/* One that was copied up and moved: its origin is forgotten. Those that are
+ * where they were keep theirs, by which reviews know them. */
+static int
+origins_file(struct clean *c, const char *path)
+{
+	unsigned char	origin[256];
+	ssize_t		len;
+	int		fd, r = 0;
+
+	if ((fd = at_open(c->u, path, O_PATH | O_NOFOLLOW)) == -1)
+		return (-1);
+	len = getxattr(fdpath(fd).s, ORIGIN_XATTR, origin, sizeof(origin));
+	if (len > ORIGIN_FID && !file_at_home(c, path, origin, (size_t)len) &&
+	    !step_held(c, path))
+		r = removexattr(fdpath(fd).s, ORIGIN_XATTR);
+	close(fd);
+	return (r);
+}
+
+/* Everything in the layer, and where its folders lie. */
 static int
 origins_scan(struct clean *c, const char *path, const char *lower, bool has)
 {
 	struct names	ns;
+	struct stat	st;
 	char		sub[PATH_MAX], below[PATH_MAX];
 	bool		lies;
 	size_t		i;
@@ -38,7 +92,11 @@ origins_scan(struct clean *c, const char *path, const char *lower, bool has)
 		return (-1);
 	for (i = 0; r == 0 && i < ns.n; i++) {
 		if ((r = at_join(path, ns.v[i], sub)) == -1 ||
-		    !at_is_dir(c->u, sub))
+		    !at_stat(c->u, sub, &st))
+			break;
+		if (S_ISREG(st.st_mode))
+			r = origins_file(c, sub);
+		if (!S_ISDIR(st.st_mode))
 			continue;
 		lies = fold_lower(c, sub, lower, has, below);
 		if (lies && strcmp(sub, below) != 0)
@@ -68,7 +126,7 @@ origins_part(struct clean *c, const char *path)
 
 	/* A landing has changed the base: what showed through is not there
 	 * any more, and copies would be of something else. */
-	if (!c->discard || clean_names(c, ""))
+	if ((!c->discard && !c->ended) || clean_names(c, ""))
 		return (0);
 	if (!c->scanned && origins_scan(c, "", "", true) == -1)
 		return (-1);

@@ -117,6 +117,7 @@ pending_run(int store, struct build *b)
 	if ((buf = pending_read(store, &len)) == NULL)
 		return (0);
 	r = clean_open(&c, b, store, -1);
+	c.ended = true;
 	if (r == 0)
 		r = pending_list(buf, len, c.u, &paths);
 	if (r == 0)

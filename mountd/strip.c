@@ -38,11 +38,13 @@ strip_shows_real(struct clean *c, const char *path)
 	    (merged.st_ino & mask) == (real.st_ino & mask));
 }
 
-/* The base's folder of this path, if it is one, is going to show again. */
+/* What the base has at this path, if anything, is going to show again. */
 static int
 strip_reveal(struct clean *c, const char *path)
 {
-	return (at_is_dir(c->base, path) ? origins_part(c, path) : 0);
+	struct stat	st;
+
+	return (at_stat(c->base, path, &st) ? origins_part(c, path) : 0);
 }
 
 /* Something other than a folder, in a folder that shows the real one. */

@@ -178,6 +178,9 @@ static const struct rule mounts_rules[] = {
 	CALL(fchownat), CALL(utimensat), CALL(getxattr),
 	CALL(fgetxattr), CALL(setxattr), CALL(fsetxattr), CALL(listxattr),
 	CALL(removexattr),
+	/* is a layer's file where its real one is? (open_by_handle_at is
+	 * what would be dangerous) */
+	CALL(name_to_handle_at),
 	/* a layer is one suite's at a time */
 	CALL(flock),
 	/* RELEASE hears of a filesystem's end by a watch on it */

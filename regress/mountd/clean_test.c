@@ -327,6 +327,17 @@ discarded(struct drive *d, const char *change, enum how how, bool all)
 	drive_erase(d);
 }
 
+#define EACH(name, text, call)						\
+	CASE(name, text)						\
+	{								\
+		struct drive	 d = { .uid = 1001, .gid = 1001 };	\
+		size_t		 i;					\
+		drive_begin();						\
+		for (i = 0; i < NCHANGES; i++)				\
+			call;						\
+		drive_end();						\
+	}
+
 /* The lines of a listing that lie in one entry of the project, or do not. */
 static void
 part(const char *from, const char *top, bool in, char *out)
@@ -521,6 +532,7 @@ CASE(open_files, "an open file shows what a discard makes of it; what is "
 	ATF_CHECK_STREQ("mine", drive_out(&d, "cat f"));
 	close(in);
 	ATF_CHECK_STREQ(test_path("proj/d"), line_of(out));
+	close(out);
 	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
 	drive_release(&d);
 	/* It changed after the discard: that is a change of the session's. */
@@ -554,12 +566,62 @@ CASE(running, "a program that runs goes on when its change is discarded")
 	ATF_CHECK_STREQ("b", line_of(out));
 	ATF_CHECK_EQ(0, drive_sh(&d, "cmp prog /bin/cat && test ! -e p"));
 	close(in);
+	close(out);
 	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
 	drive_release(&d);
 	empty(&d, "running", "discarded");
 	drive_erase(&d);
 	drive_end();
 }
+
+/* Watches hold inodes without a name. */
+static const char watcher[] =
+    "exec perl -e 'require \"syscall.ph\" if 0; my $i = syscall(294, 0); "
+    "die if $i < 0; sub go { my ($p) = @_; syscall(254, $i, $p, 0xfff); "
+    "opendir(my $d, $p) or return; for (readdir($d)) { "
+    "next if /^\\.\\.?$/; -l \"$p/$_\" or go(\"$p/$_\"); } } go(\".\"); "
+    "$| = 1; print \"r\\n\"; my $l = <STDIN>; exit 0'";
+
+static void
+watched(struct drive *d, const char *change, bool discard)
+{
+	pid_t	pid;
+	int	in, out;
+
+	reset();
+	strlcpy(real_now, real_before, sizeof(real_now));
+	START(d);
+	ATF_REQUIRE_EQ(0, drive_sh(d, "%s", change));
+	list_inside(d);
+	pid = drive_background(d, &in, &out, watcher);
+	ATF_CHECK_STREQ("r", line_of(out));
+	if (!discard)
+		land(change);
+	differences(real_before, discard ? inside : real_now);
+	ATF_REQUIRE_MSG(drive_clean(d, true, discard, paths), "%s: %s: %s",
+	    change, d->code, d->text);
+	list_inside(d);
+	same(change, discard ? "discarded, watched" : "landed, watched");
+	/* What is written is there for whoever looks next. */
+	ATF_CHECK_EQ(0, drive_sh(d, "find . -type f | while read -r n; do "
+	    "chmod u+w \"$n\"; echo w >>\"$n\"; tail -n 1 \"$n\" | "
+	    "grep -q '^w$' || exit 1; done"));
+	close(in);
+	close(out);
+	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
+	drive_release(d);
+	START(d);
+	ATF_CHECK_EQ_MSG(0, drive_sh(d, "find . -type f | while read -r n; "
+	    "do tail -n 1 \"$n\" | grep -q '^w$' || exit 1; done"), "%s: "
+	    "what was written is lost", change);
+	drive_release(d);
+	drive_erase(d);
+}
+
+EACH(watched_landed, "landed, live, everything watched",
+    watched(&d, changes[i], false))
+EACH(watched_discarded, "discarded, live, everything watched",
+    watched(&d, changes[i], true))
 
 CASE(masked, "what is hidden is never written back")
 {
@@ -576,7 +638,7 @@ CASE(masked, "what is hidden is never written back")
 	START(&d);
 	ATF_REQUIRE_EQ(0, drive_sh(&d, "echo own >later; mv d e"));
 	pid = drive_background(&d, &in, &out, "exec 3<>later 4<e/a; cd e; "
-	    "echo ready; read x; cat <&3");
+	    "echo ready; read x; cat <&3; echo end");
 	ATF_CHECK_STREQ("ready", line_of(out));
 	ATF_REQUIRE_EQ(0, test_sh("echo KEY >'%s/proj/later'",
 	    test_scratch()));
@@ -585,7 +647,9 @@ CASE(masked, "what is hidden is never written back")
 	ATF_CHECK_STREQ("", drive_out(&d, "cat later d/key e/key "
 	    "2>/dev/null"));
 	close(in);
-	ATF_CHECK_STREQ("own", line_of(out));
+	/* Hidden from now on, it is as empty as what hides it. */
+	ATF_CHECK_STREQ("end", line_of(out));
+	close(out);
 	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
 	ATF_CHECK_EQ(0, test_sh("! grep -r KEY '%s/state/s'",
 	    test_scratch()));
@@ -658,17 +722,6 @@ CASE(paths_refused, "paths that leave the project, and a landing of all")
 	test_clean_check();
 }
 
-#define EACH(name, text, call)						\
-	CASE(name, text)						\
-	{								\
-		struct drive	 d = { .uid = 1001, .gid = 1001 };	\
-		size_t		 i;					\
-		drive_begin();						\
-		for (i = 0; i < NCHANGES; i++)				\
-			call;						\
-		drive_end();						\
-	}
-
 EACH(landed_stopped, "landed, after the session's end",
     landed(&d, changes[i], STOPPED))
 EACH(landed_live, "landed, live, nothing held open",
@@ -704,6 +757,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, partly);
 	ATF_TP_ADD_TC(tp, open_files);
 	ATF_TP_ADD_TC(tp, running);
+	ATF_TP_ADD_TC(tp, watched_landed);
+	ATF_TP_ADD_TC(tp, watched_discarded);
 	ATF_TP_ADD_TC(tp, masked);
 	ATF_TP_ADD_TC(tp, many);
 	ATF_TP_ADD_TC(tp, paths_refused);
