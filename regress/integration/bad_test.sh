@@ -167,12 +167,17 @@ request_body()
 	word=$(printf '%0100000d' 1)
 	atf_check -o inline:'3\n100001\n' run -- sh -c 'echo $#
 	    printf %s. "$1" | wc -c' sh "$word" "$word" "$word"
-	# The kernel's own limit of what one program may be given.
-	seq 1 16300 >words
-	atf_check -o inline:'16300\n' sh -c "cd $P && ulimit -s 65536 &&
-	    exec sbxctl run -- sh -c 'echo \$#' sh \$(cat $PWD/words)"
-	int_refused 125 limit sh -c "cd $P && exec sbxctl run -- true \
-	    \$(seq 1 20000)"
+	# As many as a shell gives; with a larger stack it gives more.
+	seq 1 130000 >words
+	sed 's/.*/'"$(printf '%090000d' 1)"'/;50q' words >long
+	cat >give <<-EOT
+		cd $P && ulimit -s 65536 && exec sbxctl run -- sh -c 'echo \$#' \
+		    sh \$(cat $PWD/\$1)
+	EOT
+	atf_check -o inline:'130000\n' sh give words
+	seq 1 140000 >words
+	int_refused 125 limit sh give words
+	int_refused 125 limit sh give long
 	nothing_left
 	int_end
 }
