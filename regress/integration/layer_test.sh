@@ -392,10 +392,44 @@ fresh_body()
 	int_end
 }
 
+atf_test_case places
+places_head()
+{
+	atf_set descr "home and project below folders that are fresh inside"
+	atf_set require.user root
+}
+places_body()
+{
+	int_begin
+	t=$(mktemp -d /tmp/sbxt.XXXXXX)
+	mkdir -p "$t/home" /run/deep/er "$t/other"
+	echo other >"$t/other/f"
+	HOME=$t/home
+	for P in "$t/home/p" /run/deep/er/p "$t/proj"; do
+		sbx_repo "$P"
+		int_keep sh -c 'echo x >>a.txt; echo home >~/f; ls /run
+		    cat $0/other/f 2>&1; pwd' "$t"
+		atf_check -o match:"^$P\$" -o not-match:'^other$' \
+		    cat keep.out
+		atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+		atf_check -o match:'^x$' cat "$P/a.txt"
+		atf_check test ! -e "$HOME/f"
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	# The project is home itself.
+	sbx_repo "$HOME"
+	P=$HOME
+	int_keep sh -c 'echo x >>~/a.txt; mkdir ~/.cache; echo c >~/.cache/c'
+	atf_check -o match:'2 files landed' sbxctl apply --yes "$sid"
+	atf_check -o match:'^x$' cat "$HOME/a.txt"
+	rm -rf "$t"
+	int_end
+}
+
 atf_init_test_cases()
 {
 	for c in submounts below renames modes special sqlite readonly \
-	    fresh; do
+	    fresh places; do
 		atf_add_test_case "$c"
 	done
 }
