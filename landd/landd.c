@@ -5,7 +5,6 @@
  * relays between the broker and a landing's child, whom it does not believe.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -121,10 +120,6 @@ main(void)
 		fatal("the channel to spawn");
 	if (chdir("/") == -1)
 		fatal("/");
-	/* A terminal's ^C is for the broker, which ends us in order. */
-	if (signal(SIGINT, SIG_IGN) == SIG_ERR ||
-	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
-		fatal("signal");
 	drop_to(&drop);
 	/* No file at all: what it writes to is handed in. */
 	unveil_end(unveil_begin());

@@ -13,7 +13,6 @@
 #include <linux/capability.h>
 
 #include <event2/event.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,10 +230,6 @@ main(void)
 	proc_hello(&p->ib, ROLE_NETD, ROLE_SBXD);
 	proc_expect(&p->ib, MSG_SUITE, &msg);
 	link_learn_host(PROC_FD);
-	/* A terminal's ^C is for the broker, which ends us in order. */
-	if (signal(SIGINT, SIG_IGN) == SIG_ERR ||
-	    signal(SIGHUP, SIG_IGN) == SIG_ERR)
-		fatal("signal");
 	netd_confine(msg.body);
 	msg_free(&msg);
 	peer_send(p, MSG_READY, 0, -1, NULL);

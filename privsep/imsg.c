@@ -218,7 +218,7 @@ imsg_flush(struct imsgbuf *ib)
 	return (1);
 }
 
-/* Takes the descriptors of one receive over, or closes them all. */
+/* Takes the descriptors of one receive over; what is too many is closed. */
 static int
 imsg_take_fds(struct imsgbuf *ib, struct msghdr *mh)
 {
@@ -341,7 +341,7 @@ imsg_part(struct imsgbuf *ib, struct msg *msg, const char **why)
 	ib->part = grown;
 	memcpy(ib->part + ib->partlen, part->data.p, part->data.len);
 	ib->partlen += part->data.len;
-	ib->parttype = row == NULL ? 0 : (uint32_t)part->type;
+	ib->parttype = (uint32_t)part->type;
 	ib->partid = msg->id;
 	ib->partn++;
 	return (part->last ? 1 : 0);

@@ -26,8 +26,9 @@ void	proc_over(const struct imsgbuf *, int);
 void	proc_expect(struct imsgbuf *, uint32_t type, struct msg *);
 
 /* Starts a program: fork, fds[i] becomes 3 + i, everything else closed, clean
- * environment, /dev/null on 0 and 1, stderr as it is, execveat of the O_PATH descriptor (or by path). Returns its
- * pid, or -1; reports a failed exec through the socket's end of file. */
+ * environment, /dev/null on 0 and 1, stderr as it is, execveat of the O_PATH
+ * descriptor (or by path). Returns its pid, or -1; reports a failed exec
+ * through the socket's end of file. */
 struct proc_start {
 	int		 exe;		/* O_PATH descriptor, or -1 */
 	const char	*path;		/* used if exe is -1 */

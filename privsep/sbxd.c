@@ -154,7 +154,7 @@ stdio_fill(void)
 	do {
 		if ((fd = open("/dev/null", O_RDWR)) == -1)
 			exit(1);
-	} while (fd < 3 && fd != -1);
+	} while (fd < 3);
 	close(fd);
 }
 

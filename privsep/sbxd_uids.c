@@ -90,7 +90,9 @@ slot_recorded(void)
 	char	buf[16] = "";
 	int	fd, slot = -1;
 
-	if ((fd = openat(sbxd.dir, "uids", O_RDONLY | O_CLOEXEC)) == -1) {
+	fd = openat(sbxd.dir, "uids", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+	    O_CLOEXEC);
+	if (fd == -1) {
 		if (errno != ENOENT)
 			fatal("%s/sbxd/uids", sbxd.conf.state);
 		return (-1);
