@@ -321,6 +321,24 @@ record_is_live(const char *state)
 	return (strcmp(state, "ended") != 0 && strcmp(state, "failed") != 0);
 }
 
+/*
+ * Killed at its birth, before it had a record: then nothing of it ever ran.
+ * A folder with a seal in it is not such a one, and stays.
+ */
+static bool
+session_unborn(const char *id, int dir)
+{
+	struct m_SID	sid = { .session = id };
+
+	unlinkat(dir, "record.new", 0);
+	if (unlinkat(sbxd.dir, id, AT_REMOVEDIR) == -1)
+		return (false);
+	if (unlink(id) == -1 && errno != ENOENT)
+		log_warn("the socket of session %s", id);
+	peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
+	return (true);
+}
+
 static void
 session_load(const char *id)
 {
@@ -333,9 +351,11 @@ session_load(const char *id)
 	    O_CLOEXEC);
 	if (s->dir == -1 || record_load(&s->rec, s->dir, &why) == -1 ||
 	    strcmp(s->rec.r.session, id) != 0) {
-		log_warnx("session %s: its record cannot be read (%s); it is "
-		    "left as it is", id, s->dir == -1 ? strerror(errno) :
-		    why != NULL ? why : "it is another session's");
+		if (s->dir == -1 || !session_unborn(id, s->dir))
+			log_warnx("session %s: its record cannot be read "
+			    "(%s); it is left as it is", id, s->dir == -1 ?
+			    strerror(errno) : why != NULL ? why :
+			    "it is another session's");
 		record_free(&s->rec);
 		if (s->dir != -1)
 			close(s->dir);
@@ -417,8 +437,13 @@ sessions_stop(void)
 {
 	struct session	*s, *next;
 
+	if (sbxd.stopping)
+		return;
 	sbxd.stopping = true;
+	/* Closed, so that a client hears at once that nobody listens. */
 	event_del(sbxd.accepting);
+	close(sbxd.listener);
+	jobs_stop();
 	TAILQ_FOREACH_SAFE(s, &sbxd.sessions, entry, next)
 		session_fail(s, "suite.ending", "the suite was stopped");
 	sessions_stopped();

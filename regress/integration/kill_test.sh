@@ -116,6 +116,10 @@ starting_body()
 			# shellcheck disable=SC2046 # pids
 			kill -9 $(pgrep -x "$victim" || echo "$sbx_suite")
 		fi
+		# One that came too late for it starts a suite of its own.
+		while kill -0 "$ctl" 2>/dev/null; do
+			pkill -9 -f '^sbxd -e' || sleep 0.1
+		done
 		case $victim in
 		sbx-worker | sbx-init | sbxctl)
 			wait "$ctl" || :
