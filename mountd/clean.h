@@ -31,8 +31,10 @@
 
 enum later_what {
 	LATER_REMOVE,		/* through the view */
-	LATER_WRITE,		/* the base's bytes into the open file */
-	LATER_SYNC,		/* all at and below it like the base */
+	LATER_SYNC,		/* all at and below it like the base: what is
+				 * open gets the base's bytes */
+	LATER_SHOW,		/* the same where the view lacks it: what a
+				 * landing took from below a folder */
 	LATER_ATTR		/* a folder's owner and mode */
 };
 
@@ -93,6 +95,9 @@ int	strip_paths(struct clean *);
 bool	step_held(struct clean *, const char *path);
 /* Takes the entry out of the layer: for good, or live aside. */
 int	step_aside(struct clean *, const char *path, bool opened);
+/* 1: a folder of the layer can lie on the base's at path; 0: not while the
+ * session lives. */
+int	step_trial(struct clean *, const char *path);
 /* Compares, puts back, and says by left and later what is to be done. */
 int	steps_verify(struct clean *);
 int	steps_end(struct clean *);
@@ -108,12 +113,11 @@ bool	fold_lower(struct clean *, const char *path, const char *above,
  * the list. */
 int	fold_undo(struct clean *, const char *path, const char *lower,
 	    bool has_lower);
-/* Only takes the marks off. */
-int	fold_drop(struct clean *, const char *path);
 /* In place of a whiteout: a folder that shows nothing of the base's. */
 int	fold_open(struct clean *, const char *path);
 /* Makes it lie on nothing, with copies of all that showed through. */
-int	fold_flatten(struct clean *, const char *path, const char *lower);
+int	fold_flatten(struct clean *, const char *path, const char *lower,
+	    bool has_lower);
 
 /* origins.c: before something of the base's shows again at path, what was
  * moved away from there is made independent of it: overlayfs knows each real

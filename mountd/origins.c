@@ -139,7 +139,7 @@ origins_part(struct clean *c, const char *path)
 			continue;
 		/* One that is held is found by the comparison. */
 		if (!step_held(c, o->path) &&
-		    fold_flatten(c, o->path, o->lower) == -1)
+		    fold_flatten(c, o->path, o->lower, true) == -1)
 			return (-1);
 	}
 	return (0);

@@ -104,17 +104,18 @@ time_same(const struct timespec *a, const struct timespec *b)
 /* Does the view show what it should, and not what was put aside? The change
  * time tells, which putting aside has moved. */
 static bool
-step_took(struct clean *c, const struct step *s, const struct stat *aside)
+entry_took(struct clean *c, const char *path, const struct stat *aside,
+    bool opened)
 {
 	struct stat	base, merged;
 	bool		based, shows;
 
-	based = at_stat(c->base, s->path, &base);
+	based = at_stat(c->base, path, &base);
 	errno = 0;
-	shows = at_stat(c->merged, s->path, &merged);
+	shows = at_stat(c->merged, path, &merged);
 	if (!based || !shows)
 		return (based == shows && errno != ESTALE);
-	if (s->opened)
+	if (opened)
 		return (S_ISDIR(merged.st_mode));
 	return (merged.st_mode == base.st_mode &&
 	    merged.st_uid == base.st_uid && merged.st_gid == base.st_gid &&
@@ -122,6 +123,41 @@ step_took(struct clean *c, const struct step *s, const struct stat *aside)
 	    time_same(&merged.st_mtim, &base.st_mtim) &&
 	    time_same(&merged.st_ctim, &base.st_ctim) &&
 	    !time_same(&merged.st_ctim, &aside->st_ctim));
+}
+
+/* The same for all that was in it: aside is its path there. */
+static bool
+tree_took(struct clean *c, const char *path, const char *aside, bool opened)
+{
+	struct names	ns;
+	struct stat	st;
+	char		sub[PATH_MAX], below[PATH_MAX];
+	bool		took;
+	size_t		i;
+
+	child_alive();
+	if (!at_stat(c->aside, aside, &st) ||
+	    !entry_took(c, path, &st, opened))
+		return (false);
+	if (!S_ISDIR(st.st_mode))
+		return (true);
+	if (names_read(c->aside, aside, &ns) == -1)
+		return (false);
+	for (i = 0, took = true; took && i < ns.n; i++)
+		took = at_join(path, ns.v[i], sub) == 0 &&
+		    at_join(aside, ns.v[i], below) == 0 &&
+		    tree_took(c, sub, below, false);
+	names_free(&ns);
+	return (took);
+}
+
+static bool
+step_took(struct clean *c, size_t i)
+{
+	char	number[24];
+
+	snprintf(number, sizeof(number), "%zu", i);
+	return (tree_took(c, c->steps[i].path, number, c->steps[i].opened));
 }
 
 static bool
@@ -169,7 +205,6 @@ static int
 steps_mark(struct clean *c)
 {
 	struct step	**sorted;
-	struct stat	  st;
 	size_t		  i;
 
 	if ((sorted = calloc(c->nsteps, sizeof(*sorted))) == NULL)
@@ -178,11 +213,10 @@ steps_mark(struct clean *c)
 		sorted[i] = &c->steps[i];
 	qsort(sorted, c->nsteps, sizeof(*sorted), step_compare);
 	for (i = 0; i < c->nsteps; i++) {
-		child_alive();
-		if (step_stat(c, i, &st) && !step_took(c, &c->steps[i], &st)) {
-			c->steps[i].back = true;
-			steps_above(sorted, c->nsteps, c->steps[i].path);
-		}
+		if (step_took(c, i))
+			continue;
+		c->steps[i].back = true;
+		steps_above(sorted, c->nsteps, c->steps[i].path);
 	}
 	free(sorted);
 	return (0);
@@ -206,20 +240,15 @@ static int
 step_stays(struct clean *c, const struct step *s, const struct stat *st)
 {
 	struct stat	base;
-	bool		based = at_stat(c->base, s->path, &base);
 
-	if (!c->discard || S_ISDIR(st->st_mode))
+	if (!c->discard)
 		return (names_add(&c->left, s->path));
 	if (s->opened)
 		return (steps_sync_below(c, s->path));
-	if (!based)
+	if (!at_stat(c->base, s->path, &base))
 		return (whiteout_is(st) ? 0 :
 		    clean_later(c, LATER_REMOVE, s->path));
-	if (!S_ISREG(base.st_mode) || !S_ISREG(st->st_mode))
-		return (clean_later(c, LATER_SYNC, s->path));
-	if (clean_later(c, LATER_WRITE, s->path) == -1)
-		return (-1);
-	return (names_add(&c->left, s->path));
+	return (clean_later(c, LATER_SYNC, s->path));
 }
 
 static int
@@ -242,6 +271,36 @@ step_back(struct clean *c, size_t i)
 		r = renameat2(c->aside, number, dir, name, RENAME_NOREPLACE);
 	close(dir);
 	return (r == 0 ? step_stays(c, s, &st) : -1);
+}
+
+/*
+ * Would the base's folder show if one of the layer lay on it? Tried with an
+ * empty one, for what is tried cannot be put back once it has been undone.
+ */
+int
+step_trial(struct clean *c, const char *path)
+{
+	const char	*name;
+	int		 dir, r;
+
+	if (c->merged == -1)
+		return (1);
+	if (aside_open(c) == -1 ||
+	    (dir = at_parent(c->u, path, &name)) == -1)
+		return (-1);
+	if (renameat2(dir, name, c->aside, "trial", 0) == -1 ||
+	    mkdirat(dir, name, 0755) == -1 ||
+	    fs_refresh(c->merged, "the project") == -1) {
+		close(dir);
+		return (-1);
+	}
+	r = at_is_dir(c->merged, path);
+	if (unlinkat(dir, name, AT_REMOVEDIR) == -1 ||
+	    renameat2(c->aside, "trial", dir, name, RENAME_NOREPLACE) == -1 ||
+	    fs_refresh(c->merged, "the project") == -1)
+		r = -1;
+	close(dir);
+	return (r);
 }
 
 int

@@ -47,12 +47,11 @@ strip_reveal(struct clean *c, const char *path)
 	return (at_stat(c->base, path, &st) ? origins_part(c, path) : 0);
 }
 
-/* Something other than a folder, in a folder that shows the real one. */
+/* A whole entry: of a landing no folder, of a discard whatever it is. */
 static int
-strip_file(struct clean *c, const char *path, const struct stat *st)
+strip_whole(struct clean *c, const char *path)
 {
 	struct stat	base;
-	bool		based = at_stat(c->base, path, &base);
 
 	if (!step_held(c, path)) {
 		if (strip_reveal(c, path) == -1)
@@ -61,23 +60,6 @@ strip_file(struct clean *c, const char *path, const struct stat *st)
 	}
 	if (!c->discard)
 		return (names_add(&c->left, path));
-	if (!based)
-		return (clean_later(c, LATER_REMOVE, path));
-	return (clean_later(c, S_ISREG(base.st_mode) && S_ISREG(st->st_mode) ?
-	    LATER_WRITE : LATER_SYNC, path));
-}
-
-/* A whole entry that must not be there, or be something else. */
-static int
-strip_remove(struct clean *c, const char *path)
-{
-	struct stat	base;
-
-	if (!step_held(c, path)) {
-		if (strip_reveal(c, path) == -1)
-			return (-1);
-		return (step_aside(c, path, false));
-	}
 	return (clean_later(c, at_stat(c->base, path, &base) ? LATER_SYNC :
 	    LATER_REMOVE, path));
 }
@@ -142,10 +124,13 @@ strip_entry(struct clean *c, struct strip *s, const char *path, bool exact,
 	if (whiteout_is(&st))
 		return (strip_whiteout(c, path, exact, v, n));
 	if (!S_ISDIR(st.st_mode))
-		return (exact ? strip_file(c, path, &st) : 0);
-	if (c->discard && exact && !at_is_dir(c->base, path))
-		return (strip_remove(c, path));
-	return (strip_dir(c, path, s, c->discard && exact, v, n));
+		return (exact ? strip_whole(c, path) : 0);
+	if (!c->discard || !exact)
+		return (strip_dir(c, path, s, false, v, n));
+	/* Folders that are held have to stay, where there is one. */
+	if (step_held(c, path) && at_is_dir(c->base, path))
+		return (strip_dir(c, path, s, true, v, n));
+	return (strip_whole(c, path));
 }
 
 /*
@@ -164,11 +149,23 @@ strip_stuck(struct clean *c, const char *path, bool all, const char **v,
 		return (names_add(&c->left, path));
 	}
 	for (i = 0; i < n; i++)
-		if ((c->discard &&
-		    clean_later(c, LATER_SYNC, v[i]) == -1) ||
-		    names_add(&c->left, v[i]) == -1)
+		if (clean_later(c, c->discard ? LATER_SYNC : LATER_SHOW,
+		    v[i]) == -1 || names_add(&c->left, v[i]) == -1)
 			return (-1);
 	return (n == 0 ? names_add(&c->left, path) : 0);
+}
+
+/*
+ * A folder that cannot lie on the real one before the session's end. A
+ * landing took from where it lies now, so it lies on nothing.
+ */
+static int
+strip_alone(struct clean *c, const struct strip *s, const char **v, size_t n)
+{
+	if (!c->discard &&
+	    fold_flatten(c, s->path, s->lower, s->has_lower) == -1)
+		return (-1);
+	return (strip_stuck(c, s->path, s->all, v, n));
 }
 
 /* The listed paths below the folder, by its entries. */
@@ -290,9 +287,10 @@ strip_dir(struct clean *c, const char *path, const struct strip *above,
 	    (!s.plain || !strip_shows_real(c, path)))
 		return (strip_stuck(c, path, all, v, n));
 	if (s.based && !s.plain) {
-		if (strip_reveal(c, path) == -1 || (all ?
-		    fold_drop(c, path) :
-		    fold_undo(c, path, s.lower, s.has_lower)) == -1)
+		if ((r = step_trial(c, path)) == 0)
+			return (strip_alone(c, &s, v, n));
+		if (r == -1 || strip_reveal(c, path) == -1 ||
+		    fold_undo(c, path, s.lower, s.has_lower) == -1)
 			return (-1);
 		s.plain = s.has_lower = true;
 		strcpy(s.lower, path);

@@ -131,7 +131,7 @@ through_attr(struct clean *c, const char *path)
 	from = at_open(c->base, path, O_PATH | O_DIRECTORY);
 	to = at_open(c->merged, path, O_PATH | O_DIRECTORY);
 	if (from != -1 && to != -1)
-		r = through_finish(from, to, path);
+		r = attr_same(from, to) ? 0 : through_finish(from, to, path);
 	if (from != -1)
 		close(from);
 	if (to != -1)
@@ -164,6 +164,15 @@ through_sync_dir(struct clean *c, const char *path)
 	return (r == 0 ? through_attr(c, path) : -1);
 }
 
+/* The base's own: nothing that was copied has its change time. */
+static bool
+through_unchanged(const struct stat *a, const struct stat *b)
+{
+	return (a->st_mode == b->st_mode && a->st_size == b->st_size &&
+	    a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	    a->st_ctim.tv_nsec == b->st_ctim.tv_nsec);
+}
+
 /* A program that runs cannot be written to: it keeps what it has, and the
  * name gets a new file. What is made here stays until the session's end. */
 static int
@@ -175,6 +184,8 @@ through_sync(struct clean *c, const char *path)
 	child_alive();
 	if (!at_stat(c->base, path, &base))
 		return (is ? through_remove(c, path) : 0);
+	if (is && !S_ISDIR(st.st_mode) && through_unchanged(&st, &base))
+		return (0);
 	if (names_add(&c->left, path) == -1)
 		return (-1);
 	if (is && S_ISREG(st.st_mode) && S_ISREG(base.st_mode) &&
@@ -188,6 +199,37 @@ through_sync(struct clean *c, const char *path)
 	if (!is && through_new(c, path, &base) == -1)
 		return (-1);
 	return (S_ISDIR(base.st_mode) ? through_sync_dir(c, path) : 0);
+}
+
+/* Only the folder: its entries are named one by one. */
+static int
+through_show_dir(struct clean *c, const char *path)
+{
+	struct stat	base;
+
+	if (names_add(&c->left, path) == -1 ||
+	    !at_stat(c->base, path, &base))
+		return (-1);
+	if (!at_is_dir(c->merged, path) &&
+	    (through_remove(c, path) == -1 ||
+	    through_new(c, path, &base) == -1))
+		return (-1);
+	return (through_attr(c, path));
+}
+
+/* After a landing the bytes are the same, where there are any. */
+static int
+through_show(struct clean *c, const char *path)
+{
+	struct stat	base, st;
+
+	if (!at_stat(c->base, path, &base))
+		return (0);
+	if (!at_stat(c->merged, path, &st) || st.st_mode != base.st_mode ||
+	    (S_ISREG(st.st_mode) && st.st_size != base.st_size))
+		return (S_ISDIR(base.st_mode) ? through_show_dir(c, path) :
+		    through_sync(c, path));
+	return (0);
 }
 
 /* The folders above, where they are missing in the view. */
@@ -223,11 +265,14 @@ through_run(struct clean *c, const struct later *l)
 	switch (l->what) {
 	case LATER_REMOVE:
 		return (through_remove(c, l->path));
-	case LATER_WRITE:
 	case LATER_SYNC:
 		if (through_parents(c, l->path) == -1)
 			return (-1);
 		return (through_sync(c, l->path));
+	case LATER_SHOW:
+		if (through_parents(c, l->path) == -1)
+			return (-1);
+		return (through_show(c, l->path));
 	case LATER_ATTR:
 		return (through_attr(c, l->path));
 	}

@@ -108,7 +108,8 @@ fold_lower(struct clean *c, const char *path, const char *above,
 	return (false);
 }
 
-int
+/* Takes the marks off. */
+static int
 fold_drop(struct clean *c, const char *path)
 {
 	int	fd, r = 0;
@@ -238,7 +239,7 @@ fold_bring(struct clean *c, const char *path, const char *lower, bool deep)
 	else {
 		r = fold_bring_dir(c, from, dir, name, path, lower);
 		if (r == 0 && deep)
-			r = fold_flatten(c, path, lower);
+			r = fold_flatten(c, path, lower, true);
 	}
 	close(dir);
 	close(from);
@@ -405,9 +406,10 @@ fold_mark_opaque(struct clean *c, const char *path)
 /* The folders in it first: they say where they lie only while it does. */
 static int
 fold_flatten_own(struct clean *c, const char *path, const char *lower,
-    const struct names *own)
+    bool has_lower, const struct names *own)
 {
 	char	sub[PATH_MAX], below[PATH_MAX];
+	bool	has;
 	size_t	i;
 
 	for (i = 0; i < own->n; i++) {
@@ -415,40 +417,51 @@ fold_flatten_own(struct clean *c, const char *path, const char *lower,
 			return (-1);
 		if (!at_is_dir(c->u, sub))
 			continue;
-		if ((fold_lower(c, sub, lower, true, below) ?
-		    fold_flatten(c, sub, below) :
-		    fold_mark_opaque(c, sub)) == -1)
+		has = fold_lower(c, sub, lower, has_lower, below);
+		if (fold_flatten(c, sub, below, has) == -1)
 			return (-1);
 	}
 	return (0);
 }
 
-int
-fold_flatten(struct clean *c, const char *path, const char *lower)
+/* What showed through, but for what a landing has put there itself. */
+static int
+fold_flatten_lower(struct clean *c, const char *path, const char *lower,
+    const struct names *own)
 {
-	struct names	own, ns;
+	struct names	ns;
 	char		sub[PATH_MAX], below[PATH_MAX];
 	size_t		i;
+	int		r = 0;
+
+	if (names_read(c->base, lower, &ns) == -1)
+		return (-1);
+	for (i = 0; r == 0 && i < ns.n; i++) {
+		if (names_has(own, ns.v[i]))
+			continue;
+		if (at_join(path, ns.v[i], sub) == -1 ||
+		    at_join(lower, ns.v[i], below) == -1)
+			r = -1;
+		else if (!fold_landed(c, below))
+			r = fold_bring(c, sub, below, true);
+	}
+	names_free(&ns);
+	return (r);
+}
+
+int
+fold_flatten(struct clean *c, const char *path, const char *lower,
+    bool has_lower)
+{
+	struct names	own;
 	int		r;
 
 	child_alive();
 	if (names_read(c->u, path, &own) == -1)
 		return (-1);
-	if (names_read(c->base, lower, &ns) == -1) {
-		names_free(&own);
-		return (-1);
-	}
-	r = fold_flatten_own(c, path, lower, &own);
-	for (i = 0; r == 0 && i < ns.n; i++) {
-		if (names_has(&own, ns.v[i]))
-			continue;
-		if (at_join(path, ns.v[i], sub) == -1 ||
-		    at_join(lower, ns.v[i], below) == -1)
-			r = -1;
-		else
-			r = fold_bring(c, sub, below, true);
-	}
+	r = fold_flatten_own(c, path, lower, has_lower, &own);
+	if (r == 0 && has_lower)
+		r = fold_flatten_lower(c, path, lower, &own);
 	names_free(&own);
-	names_free(&ns);
 	return (r == 0 ? fold_mark_opaque(c, path) : -1);
 }
