@@ -199,6 +199,14 @@ peer_on_read(evutil_socket_t fd, short what, void *arg)
 	peer_drain_input(p);
 }
 
+/* A client that reads nothing of what is there for it, a patch that it asked
+ * for say, keeps others from its session: it is not waited for. */
+static const struct timeval *
+peer_timeout(const struct peer *p)
+{
+	return (p->ib.other == ROLE_CLIENT ? &peer_patience : NULL);
+}
+
 static void
 peer_on_write(evutil_socket_t fd, short what, void *arg)
 {
@@ -220,7 +228,7 @@ peer_on_write(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (r == 0)
-		event_add(p->wev, p->choked ? &peer_patience : NULL);
+		event_add(p->wev, peer_timeout(p));
 	peer_unchoke(p);
 	if (p->ops->drained != NULL && p->ib.queued < LIMIT_OUTQ / 2)
 		p->ops->drained(p);
@@ -247,8 +255,9 @@ peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
 	}
 	/* Straight away if it can be: a turn of the loop is a delay. An
 	 * error is left to the write event, since gone frees the peer. */
-	if (imsg_flush(&p->ib) != 1)
-		event_add(p->wev, NULL);
+	if (imsg_flush(&p->ib) != 1 &&
+	    !event_pending(p->wev, EV_WRITE, NULL))
+		event_add(p->wev, peer_timeout(p));
 }
 
 /* A path in the text may hold any byte, a message's text may not. */
