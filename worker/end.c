@@ -83,15 +83,15 @@ end_on_grace(evutil_socket_t fd, short what, void *arg)
 
 /*
  * Nobody is attached any more: the command is told as by a terminal that is
- * gone, and what does not heed it is killed.
+ * gone, and what does not heed it is killed; a start that does not come to an
+ * end is given up.
  */
 void
 end_hangup(struct worker *w)
 {
 	static const struct timeval	hup_tv = { .tv_sec = GRACE_HUP };
 
-	w->hangup = true;
-	if (!w->running || w->over || w->grace != NULL)
+	if (w->over || w->grace != NULL)
 		return;
 	inside_signal(w, SIGHUP);
 	if ((w->grace = evtimer_new(w->base, end_on_grace, w)) == NULL ||

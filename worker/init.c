@@ -66,8 +66,8 @@ init_refuse(struct init *in, const char *code, const char *fmt, ...)
 	_exit(1);
 }
 
-/* Waits as long as it takes: sbxd keeps the deadlines, and its end, or the
- * worker's, is an end of file here. */
+/* Waits as long as it takes: mountd keeps a deadline, and the worker one for
+ * when nobody is attached; its end is an end of file here. */
 void
 init_expect(struct init *in, uint32_t type, struct msg *msg)
 {

@@ -177,8 +177,6 @@ worker_on_running(struct peer *p, struct msg *msg)
 	output_flow(w);
 	if (w->early != 0)
 		inside_signal(w, w->early);
-	if (w->hangup)
-		end_hangup(w);
 }
 
 static void

@@ -68,7 +68,7 @@ struct worker {
 	int		 rank;		/* of the last descriptor from init */
 	uint64_t	 nextro;
 	unsigned int	 wired;		/* PTYs that have come */
-	bool		 running, over, hangup;
+	bool		 running, over;
 	int		 early;		/* a signal before the command */
 	uint64_t	 pid, status, ms;
 	bool		 exited;	/* status and ms are there */

@@ -434,6 +434,24 @@ ATF_TC_BODY(hangup_early, tc)
 	ATF_CHECK_EQ(128 + SIGHUP, session_end(&s));
 }
 
+/* And the command never comes to run: the start is given up. */
+ATF_TC_WITHOUT_HEAD(hangup_stuck);
+ATF_TC_BODY(hangup_stuck, tc)
+{
+	struct session_opts	o = at_tty(ARGV("sleep", "100"));
+	int64_t			t;
+
+	session_begin(&s, &o);
+	session_tree(&s);
+	t = session_now();
+	session_hang_up(&s);
+	session_await(&s, &s.sbxd.errors, "ERROR");
+	ATF_CHECK_STREQ("session.hangup", s.sbxd.code);
+	t = session_now() - t;
+	ATF_CHECK_MSG(t > 6500 && t < 9500, "%lld ms", (long long)t);
+	session_abort(&s);
+}
+
 /* What is left in the background is gone with the command. */
 ATF_TC_WITHOUT_HEAD(background);
 ATF_TC_BODY(background, tc)
@@ -468,6 +486,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, slow_end);
 	ATF_TP_ADD_TC(tp, hangup);
 	ATF_TP_ADD_TC(tp, hangup_shell);
+	ATF_TP_ADD_TC(tp, hangup_stuck);
 	ATF_TP_ADD_TC(tp, hangup_ignored);
 	ATF_TP_ADD_TC(tp, hangup_early);
 	ATF_TP_ADD_TC(tp, background);
