@@ -142,6 +142,44 @@ job_busy(const char *session)
 	return (false);
 }
 
+/* Is there a child of an earlier job, which is over or not? */
+static bool
+job_child_lives(const char *session)
+{
+	const struct job	*j;
+
+	TAILQ_FOREACH(j, &jobs, entry)
+		if (j->child && strcmp(j->session, session) == 0)
+			return (true);
+	return (false);
+}
+
+static void
+job_begin(struct job *j)
+{
+	j->waits = false;
+	if (job_child_start(j) == -1)
+		job_fail(j, "land.failed", "a socket for the landing's child "
+		    "is not to be had");
+}
+
+/* Whoever waited for this one's child. */
+static void
+job_child_ended(struct job *j)
+{
+	struct job	*next;
+
+	j->child = false;
+	TAILQ_FOREACH(next, &jobs, entry)
+		if (next->waits && !next->over &&
+		    strcmp(next->session, j->session) == 0)
+			break;
+	if (j->leaves)
+		job_free(j);
+	if (next != NULL)
+		job_begin(next);
+}
+
 void
 landd_on_job(struct peer *p, struct msg *msg)
 {
@@ -165,13 +203,13 @@ landd_on_job(struct peer *p, struct msg *msg)
 	}
 	j = job_new(msg, (enum job_what)what);
 	m = j->order.body;
+	j->waits = job_child_lives(j->session);
 	if (seal_open(&m->seal, j->session, &j->seal, j->zone, &why) == -1)
 		job_fail(j, "land.seal", "the seal of session %s %s: its "
 		    "record was changed, or is of another key; nothing of it "
 		    "can be landed", j->session, why);
-	else if (job_child_start(j) == -1)
-		job_fail(j, "land.failed", "a socket for the landing's child "
-		    "is not to be had");
+	else if (!j->waits)
+		job_begin(j);
 }
 
 /* sbxd has its answer, or wants none any more. */
@@ -181,7 +219,13 @@ landd_on_jobend(struct peer *p, struct msg *msg)
 	struct job	*j = job_find(msg->id);
 
 	(void)p;
-	if (j != NULL)
+	if (j == NULL)
+		return;
+	/* Its socket closes, and with it the child ends: a second one of the
+	 * session's must not meet it in the stage. */
+	job_over(j);
+	j->leaves = true;
+	if (!j->child)
 		job_free(j);
 }
 
@@ -271,15 +315,16 @@ landd_on_childend(struct peer *p, struct msg *msg)
 	struct job		*j = job_find(msg->id);
 
 	(void)p;
-	if (j == NULL || j->over)
+	if (j == NULL)
 		return;
 	/* What it said before its end is read first. */
-	if (j->land == NULL)
+	if (!j->over && j->land == NULL)
 		job_child_lost(j, true, m->status);
 	else {
 		j->ended = true;
 		j->status = m->status;
 	}
+	job_child_ended(j);
 }
 
 void
@@ -289,8 +334,10 @@ landd_on_child_error(struct peer *p, struct msg *msg)
 	struct job		*j = job_find(msg->id);
 
 	(void)p;
-	if (j != NULL)
-		job_fail(j, "land.failed", "%s", m->message);
+	if (j == NULL)
+		return;
+	job_fail(j, "land.failed", "%s", m->message);
+	job_child_ended(j);
 }
 
 /* The broker reads again. */

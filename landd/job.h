@@ -33,6 +33,9 @@ struct job {
 	bool		 project;	/* the child has opened it */
 	bool		 staged;
 	bool		 over;		/* the final answer is out */
+	bool		 child;		/* spawn has one of it, not yet ended */
+	bool		 waits;		/* for the end of an earlier job's */
+	bool		 leaves;	/* sbxd has ended it */
 	unsigned int	 commits;
 	bool		 baselined;
 	struct keep_out	 keep;		/* being written */

@@ -492,5 +492,6 @@ job_child_start(struct job *j)
 		return (-1);
 	}
 	peer_send(landd.spawn, MSG_CHILD, j->id, sv[1], &child);
+	j->child = true;
 	return (0);
 }

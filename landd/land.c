@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -196,8 +197,28 @@ land_stale(struct land *l, const struct changeset *set)
 		return;
 	digest_hex(want->p, a);
 	digest_hex(set->digest, b);
-	land_fail(l, "land.stale", "%.12s was approved, the session now has "
-	    "%.12s: review again", a, b);
+	land_fail(l, "land.stale", "what was approved, %s, is not what there "
+	    "is now, %s: the session or the real files have changed, review "
+	    "again", a, b);
+}
+
+/*
+ * While files are read, compared and copied nothing comes from landd, and it
+ * may take long. If landd's end closes then, nobody wants the answer: SIGIO
+ * ends us in the middle of whatever it is. Never while a landing is written.
+ */
+static void
+land_abandonable(struct land *l, bool on)
+{
+	struct pollfd	pfd = { .fd = l->ib.fd };
+	int		flags;
+
+	if ((flags = fcntl(l->ib.fd, F_GETFL)) == -1 ||
+	    fcntl(l->ib.fd, F_SETFL, on ? flags | O_ASYNC :
+	    flags & ~O_ASYNC) == -1)
+		fatal("O_ASYNC");
+	if (on && poll(&pfd, 1, 0) == 1)
+		_exit(1);
 }
 
 static void
@@ -219,14 +240,18 @@ land_review(struct land *l)
 	char			why[LANDING_WHY] = "";
 
 	changeset_init(&set);
+	land_abandonable(l, true);
 	if (changeset_walk(&l->job, &set, why, sizeof(why)) == -1)
 		land_review_failed(l, why);
+	land_abandonable(l, false);
 	land_send(l, MSG_STAGED, -1, NULL);
 	if (strcmp(l->work->what, "discard") == 0)
 		land_discard(l, &set);
+	land_abandonable(l, true);
 	if (changeset_patch(&l->job, &set, why, sizeof(why)) == -1 ||
 	    changeset_manifest(&l->job, &set, why, sizeof(why)) == -1)
 		land_review_failed(l, why);
+	land_abandonable(l, false);
 	land_items(l, &set);
 	land_stale(l, &set);
 	if (strcmp(l->work->what, "apply") == 0)
@@ -255,6 +280,8 @@ main(void)
 	land_project(&l);
 	land_kept(&l);
 	land_job(&l);
+	if (fcntl(l.ib.fd, F_SETOWN, getpid()) == -1)
+		fatal("F_SETOWN");
 	land_confine(&l);
 	if (strcmp(l.work->what, "recover") == 0)
 		land_recover(&l);

@@ -236,6 +236,8 @@ uint32_t	 job_number(void);
 bool		 job_interrupted(const struct session *);
 void		 job_recover(struct session *, struct client *, uint32_t);
 void		 jobs_recover(void);
+/* The suite ends: reviews are broken off, what writes goes to its end. */
+void		 jobs_stop(void);
 
 /* sbxd_doctor.c */
 void		 client_on_doctor(struct peer *, struct msg *);

@@ -331,6 +331,7 @@ client_new(int fd)
 	}
 	TAILQ_INSERT_TAIL(&sbxd.clients, c, entry);
 	sbxd.nclients++;
+	idle_check();
 	proc_hello_fill(&hello, ROLE_SBXD);
 	peer_send(c->peer, MSG_HELLO, 0, -1, &hello);
 }

@@ -68,6 +68,7 @@ job_new(struct session *s, enum job_what what, struct client *c,
 	j->live = s->state == S_RUNNING;
 	s->job = j;
 	TAILQ_INSERT_TAIL(&sbxd.jobs, j, entry);
+	idle_check();
 	return (j);
 }
 
@@ -551,7 +552,8 @@ void
 job_abandon(struct job *j)
 {
 	j->client = NULL;
-	if (j->streams)
+	/* What only looks is for nobody now; what writes goes to its end. */
+	if (!job_writes(j))
 		job_finish(j);
 }
 
@@ -566,6 +568,16 @@ job_recover(struct session *s, struct client *c, uint32_t reqid)
 	j->asked = c != NULL;
 	strlcpy(j->actor, s->rec.r.owner, sizeof(j->actor));
 	job_start(j);
+}
+
+void
+jobs_stop(void)
+{
+	struct job	*j, *next;
+
+	TAILQ_FOREACH_SAFE(j, &sbxd.jobs, entry, next)
+		if (!job_writes(j))
+			job_fail(j, "suite.ending", "the suite was stopped");
 }
 
 /* Landings that an earlier run of the suite did not end. */

@@ -174,7 +174,11 @@ lab_file(struct lab *lab, uint32_t id, const char *kind, int flags)
 void
 lab_jobend(struct lab *lab, uint32_t id)
 {
+	struct m_STATUS	m = { 0 };
+
 	test_send(&lab->h, MSG_JOBEND, id, -1, NULL);
+	/* Its child, if it had one, sees the end of its socket. */
+	ATF_REQUIRE(imsg_send(&lab->spawn, MSG_CHILDEND, id, -1, &m) == 0);
 }
 
 void
