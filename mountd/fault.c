@@ -26,10 +26,12 @@ fault_put(const char *code, int err, const char *fmt, va_list ap)
 	now.set = true;
 	snprintf(now.code, sizeof(now.code), "%s", code);
 	vsnprintf(now.text, sizeof(now.text), fmt, ap);
-	if (err == 0)
-		return;
 	n = strlen(now.text);
-	snprintf(now.text + n, sizeof(now.text) - n, ": %s", strerror(err));
+	if (err != 0)
+		snprintf(now.text + n, sizeof(now.text) - n, ": %s",
+		    strerror(err));
+	/* What it is about may be a name as it lies on the disk. */
+	escape_fit(now.text, sizeof(now.text));
 }
 
 int
