@@ -16,7 +16,8 @@ unit_differs(struct walk *w, struct unit *u)
 	u->differs = true;
 	if (u->git)
 		return (walk_skip(w, u->path, "git",
-		    "git's own files are not landed"));
+		    "git's own files are not landed: commits "
+		    "and branches made inside go with the session"));
 	return (walk_skip(w, u->path, "nested",
 	    "a nested repository is not landed"));
 }

@@ -137,9 +137,13 @@ client_send_brief(struct client *c, uint32_t id, const struct session *s)
 
 	m.argv.v = argv;
 	for (; m.argv.n < r->argv.n && m.argv.n < BRIEF_WORDS; m.argv.n++) {
-		strlcpy(words[m.argv.n], r->argv.v[m.argv.n], BRIEF_WORD + 1);
+		if (strlcpy(words[m.argv.n], r->argv.v[m.argv.n],
+		    BRIEF_WORD + 1) > BRIEF_WORD)
+			strlcpy(words[m.argv.n] + BRIEF_WORD - 3, "...", 4);
 		argv[m.argv.n] = words[m.argv.n];
 	}
+	if (m.argv.n < r->argv.n)
+		argv[m.argv.n - 1] = "...";
 	peer_send(c->peer, MSG_SESSION, id, -1, &m);
 }
 

@@ -478,8 +478,10 @@ job_removed(struct job *j)
 	uint32_t	 reqid = j->reqid;
 
 	if (j->files > 0 || j->skipped > 0 || j->ignored > 0) {
-		job_fail(j, "session.changes", "changes of it wait: apply or "
-		    "discard them, or remove it with --discard");
+		job_fail(j, "session.changes", j->files > 0 ? "changes of it "
+		    "wait: apply or discard them, or remove it with "
+		    "--discard" : "what does not land is left of it: see "
+		    "changes, then remove it with --discard");
 		return;
 	}
 	job_finish(j);

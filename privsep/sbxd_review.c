@@ -187,7 +187,7 @@ client_on_remove(struct peer *p, struct msg *msg)
 		return;
 	if (s->state != S_ENDED && s->state != S_FAILED) {
 		peer_error(p, msg->id, "session.running", "session %s is %s: "
-		    "end it first", m->session, session_state(s));
+		    "end its command first", m->session, session_state(s));
 		return;
 	}
 	if (s->job != NULL || s->erase) {

@@ -95,9 +95,24 @@ choice_kept(const char *sid, const struct review *r)
 {
 	char	*counts = review_counts(r);
 
-	say("session %s is kept: %s: \"sbxctl diff %s\" shows it, then apply, "
-	    "discard or rm", sid, counts, sid);
+	if (r->sum.files == 0)
+		say("session %s is kept, with what does not land: \"sbxctl "
+		    "changes %s\" lists it, \"sbxctl rm --discard %s\" removes "
+		    "it", sid, sid, sid);
+	else
+		say("session %s is kept: %s: \"sbxctl diff %s\" shows it, "
+		    "then apply, discard or rm", sid, counts, sid);
 	free(counts);
+}
+
+/* What of the request was done otherwise, and what of the host is missing. */
+static void
+choice_notes(const struct m_SESSION *m)
+{
+	size_t	i;
+
+	for (i = 0; i < m->notes.n; i++)
+		say("note: %s", m->notes.v[i]);
 }
 
 /* False: without discard, and changes of it wait. */
@@ -189,6 +204,7 @@ choice_after(struct conn *c, const struct after *a)
 
 	conn_finish(c);
 	conn_expect(c, MSG_SESSION, &msg, CONN_START_MS);
+	choice_notes(msg.body);
 	msg_free(&msg);
 	/* Most often nothing has changed: one review instead of two. */
 	if (!a->keep && choice_remove(c, a->session, false))

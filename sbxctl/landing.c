@@ -162,6 +162,10 @@ discard_main(struct options *opts)
 	if (opts->argc > first)
 		discard_paths(c, sid, opts, first, &body.paths);
 	review_get(c, sid, MSG_DISCARD, &body, &r);
+	if (r.landed == 0 && body.paths.n > 0)
+		fail("discard: %s%s: the session has changed nothing there: "
+		    "\"sbxctl changes\" lists what it has", body.paths.v[0],
+		    body.paths.n > 1 ? ", ..." : "");
 	out_form(opts)->discarded(sid, r.landed);
 	review_free(&r);
 	free(sid);

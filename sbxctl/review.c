@@ -229,6 +229,22 @@ review_counts(const struct review *r)
 	return (text);
 }
 
+/* A patch is made against the real files as they are now. */
+static void
+review_drift(const struct review *r)
+{
+	size_t	i;
+
+	if (r->sum.drifted == 0)
+		return;
+	for (i = 0; i < r->nfiles && r->files[i].drift == NULL; i++)
+		;
+	say("%llu of the real files changed while the session ran (%s%s): "
+	    "apply refuses them, and this patch would undo what changed there",
+	    (unsigned long long)r->sum.drifted, i < r->nfiles ?
+	    r->files[i].path : "", r->sum.drifted > 1 ? ", ..." : "");
+}
+
 int
 changes_main(struct options *opts)
 {
@@ -255,6 +271,8 @@ diff_main(struct options *opts)
 
 	review_get(c, sid, MSG_PATCH, &body, &r);
 	out_form(opts)->diff(&r);
+	fflush(stdout);
+	review_drift(&r);
 	review_free(&r);
 	free(sid);
 	conn_close(c);
@@ -349,6 +367,8 @@ patch_main(struct options *opts)
 		    strerror(errno));
 	if (strcmp(opts->file, "-") != 0)
 		out_form(opts)->patch(&r, opts->file);
+	fflush(stdout);
+	review_drift(&r);
 	review_free(&r);
 	free(sid);
 	conn_close(c);
