@@ -279,6 +279,8 @@ static const struct rule sanitizer_rules[] = {
 	CALL(mmap), CALL(mprotect), CALL(sched_yield), CALL(prctl),
 	CALL(sched_getaffinity), CALL(prlimit64), CALL(getrlimit),
 	CALL(tgkill), CALL(getuid), CALL(getppid), CALL(uname), CALL(sysinfo),
+	/* is the log a terminal, for its report's colours */
+	IF1(ioctl, IS(1, TCGETS)),
 	END
 };
 static const struct promise sanitizer = { "sanitizer", sanitizer_rules };
