@@ -22,6 +22,11 @@ static const char *const types_plain[] = {
 	"romfs", "squashfs", "erofs", "iso9660"
 };
 
+/* Those that somebody answers for, who may not: they are asked first. */
+static const char *const types_remote[] = {
+	"fuseblk", "nfs", "nfs4", "9p", "virtiofs"
+};
+
 /* The kernel's own; nothing of a user's is in them. */
 static const char *const types_kernel[] = {
 	"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs",
@@ -60,6 +65,20 @@ engine_owns(const char *point)
 		if (path_within(engines[i], point))
 			return (true);
 	return (false);
+}
+
+bool
+kind_is_remote(const struct mnt *m)
+{
+	return (AMONG(types_remote, m->type));
+}
+
+bool
+kind_is_asked(const struct mnt *m)
+{
+	return (!AMONG(types_remote, m->type) &&
+	    (AMONG(types_overlay, m->type) || AMONG(types_plain, m->type) ||
+	    AMONG(types_kernel, m->type)));
 }
 
 enum place_kind

@@ -10,6 +10,7 @@
 #include "fault.h"
 #include "mountd.h"
 #include "mounts.h"
+#include "plan.h"
 
 /* In place: \040 and the like, as mountinfo writes blanks and backslashes. */
 static void
@@ -116,11 +117,25 @@ mnt_shows(const struct mnt *m)
 	    sx.stx_mnt_id == m->id);
 }
 
+/* What lies in a filesystem whose server may be dead cannot even be looked
+ * for. (A parent that is not listed is outside of our root.) */
+static bool
+mnt_is_asked(const struct mnts *ms, uint64_t id)
+{
+	size_t	i;
+
+	for (i = 0; i < ms->n; i++)
+		if (ms->v[i].id == id)
+			return (kind_is_asked(&ms->v[i]));
+	return (true);
+}
+
 int
 mnts_read(struct mnts *ms)
 {
 	char		*buf, *p, *line;
 	struct mnt	*v;
+	bool		 whole;
 
 	memset(ms, 0, sizeof(*ms));
 	if ((buf = p = mountinfo_read()) == NULL)
@@ -132,10 +147,11 @@ mnts_read(struct mnts *ms)
 		v += ms->n++;
 		if (line_parse(line, v) == -1)
 			break;
-		v->covered = !mnt_shows(v);
+		v->covered = !mnt_is_asked(ms, v->parent) || !mnt_shows(v);
 	}
+	whole = line == NULL || *line == '\0';
 	free(buf);
-	if (line == NULL || *line == '\0')
+	if (whole)
 		return (0);
 	mnts_free(ms);
 	return (fault("mount.failed", "/proc/self/mountinfo has a line that "

@@ -1,6 +1,9 @@
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,7 +91,7 @@ plan_enters(const struct want *w, const char *path)
 {
 	char		 part[PATH_MAX];
 	const char	*p = path;
-	struct stat	 st;
+	struct statx	 sx;
 
 	if (w->uid == 0)
 		return (true);
@@ -97,11 +100,12 @@ plan_enters(const struct want *w, const char *path)
 		p += strcspn(p, "/");
 		memcpy(part, path, (size_t)(p - path));
 		part[p - path] = '\0';
-		if (fstatat(mountd.root, part + 1, &st,
-		    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == -1)
+		if (statx(mountd.root, part + 1, AT_SYMLINK_NOFOLLOW |
+		    AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE |
+		    STATX_MODE | STATX_UID, &sx) == -1)
 			return (false);
-		if (S_ISDIR(st.st_mode) && st.st_uid != w->uid &&
-		    (st.st_mode & 0011) == 0)
+		if (S_ISDIR(sx.stx_mode) && sx.stx_uid != w->uid &&
+		    (sx.stx_mode & 0011) == 0)
 			return (false);
 	} while (*p != '\0');
 	return (true);
@@ -119,12 +123,44 @@ plan_under(const struct plan *p, const char *path, enum place_kind kind)
 	return (false);
 }
 
+/*
+ * Whoever is behind a remote filesystem has a second to say something: asked
+ * by a process that may be left hanging, so that it is only left out.
+ */
+static bool
+plan_answers(int fd)
+{
+	struct pollfd	pfd = { .events = POLLIN };
+	struct statx	sx;
+	pid_t		pid;
+	int		p[2], r;
+	char		c = 'y';
+
+	if (pipe2(p, O_CLOEXEC) == -1)
+		return (false);
+	if ((pid = fork()) == 0) {
+		if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC,
+		    STATX_BASIC_STATS, &sx) == 0)
+			(void)!write(p[1], &c, 1);
+		_exit(0);
+	}
+	close(p[1]);
+	pfd.fd = p[0];
+	r = pid != -1 && poll(&pfd, 1, 1000) == 1 && read(p[0], &c, 1) == 1;
+	close(p[0]);
+	if (pid != -1) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, WNOHANG);
+	}
+	return (r);
+}
+
 static int
 plan_mount(struct plan *p, const struct build *b, const struct want *w,
     const struct mnt *m)
 {
-	struct stat	st;
 	enum place_kind	kind;
+	struct statx	sx;
 	bool		plain, said;
 	int		fd;
 
@@ -137,14 +173,19 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 	/* Not by way of autofs: looking would mount. */
 	fd = fs_openat2(mountd.root, m->point + 1, O_PATH | O_NOFOLLOW,
 	    FS_PLAIN);
-	if (fd == -1 || fstat(fd, &st) == -1) {
+	if (fd == -1 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+	    STATX_TYPE, &sx) == -1) {
 		if (fd != -1)
 			close(fd);
 		plan_note(p, "%s: not shown: %s", shown(m->point),
 		    strerror(errno));
 		return (0);
 	}
-	kind = kind_of_mount(m, st.st_mode, &plain, &said);
+	kind = kind_of_mount(m, sx.stx_mode, &plain, &said);
+	if (kind_is_remote(m) && !plan_answers(fd)) {
+		kind = PLACE_COVER;
+		said = true;
+	}
 	if (kind == PLACE_OVERLAY && plan_under(p, m->point, PLACE_READ))
 		kind = PLACE_READ;
 	if (kind == PLACE_COVER && plan_holds(w, m->point)) {
@@ -159,7 +200,7 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 	else if (said)
 		plan_note(p, "%s: a filesystem of type %s is read-only in "
 		    "the session", shown(m->point), shown(m->type));
-	if (plan_add(p, m->point, kind, fd, S_ISDIR(st.st_mode)) == -1)
+	if (plan_add(p, m->point, kind, fd, S_ISDIR(sx.stx_mode)) == -1)
 		return (-1);
 	p->v[p->n - 1].plain = plain;
 	return (0);

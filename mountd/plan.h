@@ -54,6 +54,10 @@ bool	plan_holds(const struct want *, const char *path);
 void	plan_note(struct plan *, const char *fmt, ...)
 	    __attribute__((format(printf, 2, 3)));
 
+/* Its files are somebody's who may never answer. */
+bool	kind_is_remote(const struct mnt *);
+/* A walk through it can be trusted to end. */
+bool	kind_is_asked(const struct mnt *);
 /* What the mount's type and state make of it. */
 enum place_kind	kind_of_mount(const struct mnt *, mode_t, bool *plain,
 		    bool *said);

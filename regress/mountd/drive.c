@@ -197,7 +197,9 @@ drive_namespaces(struct drive *d)
 	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 	    sv));
 	if ((d->outer = fork()) == 0) {
-		close(sv[0]);
+		/* Nothing of other sessions may live on in this one. */
+		syscall(SYS_close_range, 3, (unsigned)sv[1] - 1, 0);
+		syscall(SYS_close_range, (unsigned)sv[1] + 1, ~0U, 0);
 		outer_main(sv[1]);
 	}
 	ATF_REQUIRE(d->outer != -1);
