@@ -138,7 +138,7 @@ names_read(int root, const char *path, struct names *ns)
 	closedir(d);
 	if (r == -1)
 		names_free(ns);
-	else
+	else if (ns->n > 0)	/* an empty list has no first element */
 		qsort(ns->v, ns->n, sizeof(*ns->v), name_compare);
 	return (r);
 }

@@ -275,7 +275,8 @@ static const struct promise families = { "no families", family_rules };
 /* sanitizer: what ASan and UBSan need, in builds with SAN= only. */
 #ifdef SBX_SANITIZED
 static const struct rule sanitizer_rules[] = {
-	CALL(openat), CALL(readlink), CALL(readlinkat), CALL(newfstatat),
+	CALL(open), CALL(openat), CALL(readlink), CALL(readlinkat),
+	CALL(newfstatat),
 	CALL(mmap), CALL(mprotect), CALL(sched_yield), CALL(prctl),
 	CALL(sched_getaffinity), CALL(prlimit64), CALL(getrlimit),
 	CALL(tgkill), CALL(getuid), CALL(getppid), CALL(uname), CALL(sysinfo),
