@@ -202,7 +202,7 @@ seal_wait(struct msg *msg)
 	struct waiting			*w;
 
 	if (nwaitings == SEALS_MAX)
-		waiting_free(TAILQ_FIRST(&waitings));
+		seal_unanswered(-1, 0, TAILQ_FIRST(&waitings));
 	if ((w = calloc(1, sizeof(*w))) == NULL ||
 	    (w->timer = evtimer_new(landd.base, seal_unanswered, w)) == NULL ||
 	    evtimer_add(w->timer, &tv) == -1)

@@ -26,6 +26,7 @@ imsg_init(struct imsgbuf *ib, int fd, enum role self, enum role other)
 	ib->other = other;
 	/* A client may be newer than we are; our own programs may not. */
 	ib->lax = other == ROLE_CLIENT;
+	ib->parts = other != ROLE_CLIENT;
 	/* Descriptors come from others, too: ATTACH's, CHANNEL's. */
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == -1)
 		return (-1);
@@ -318,7 +319,7 @@ imsg_part(struct imsgbuf *ib, struct msg *msg, const char **why)
 	uint8_t			*grown;
 
 	row = part->type > UINT32_MAX ? NULL : proto_row((uint32_t)part->type);
-	if (row == NULL || row->max <= LIMIT_FRAME ||
+	if (row == NULL || !ib->parts || row->max <= LIMIT_FRAME ||
 	    !proto_may((uint32_t)part->type, ib->other, ib->self)) {
 		*why = "parts of a message that has none";
 		return (-1);

@@ -49,6 +49,7 @@ struct imsgbuf {
 	int		 fd;
 	enum role	 self, other;
 	bool		 lax;		/* ignore unknown keys (newer clients) */
+	bool		 parts;		/* a client has none before its HELLO */
 	TAILQ_HEAD(, outbuf) out;
 	size_t		 queued;	/* bytes not yet written */
 	uint8_t		*in;		/* LIMIT_FRAME bytes */

@@ -119,6 +119,7 @@ struct job {
 	bool		 landing;
 	uint8_t		 computed[LIMIT_DIGEST];
 	uint64_t	 landed;
+	struct msg	 result;	/* LANDED, whose paths are audited */
 	char		 code[65], error[LIMIT_MESSAGE + 1];
 };
 
@@ -245,9 +246,9 @@ void		 doctor_on_text(enum helper, struct msg *);
 void	doctor_on_end(enum helper);
 void		 doctor_client_gone(struct client *);
 
-/* sbxd_audit.c: one line, synced. */
-void		 audit(const char *what, const struct session *, uid_t peer,
-		    const char *fmt, ...)
-		    __attribute__((format(printf, 4, 5)));
+/* sbxd_audit.c: one line, synced. paths: NULL for none. -1: it is not there. */
+int		 audit(const char *what, const struct session *, uid_t peer,
+		    const struct strv *paths, const char *fmt, ...)
+		    __attribute__((format(printf, 5, 6)));
 
 #endif

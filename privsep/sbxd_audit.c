@@ -1,5 +1,7 @@
 /*
- * The audit log: a line a decision, synced before the decision is answered.
+ * The audit log: a line when something is about to land or be thrown away,
+ * without which it is not done, and a line that says what came of it, synced
+ * before that is answered.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,30 +14,77 @@
 #include "../common/log.h"
 #include "sbxd.h"
 
-void
-audit(const char *what, const struct session *s, uid_t peer, const char *fmt,
-    ...)
+#define AUDIT_PATHS	65536	/* bytes of paths in a line */
+
+/* Paths as one word: what is no plain character is %XX. */
+static char *
+audit_paths(const struct strv *paths)
 {
-	char		line[8192], detail[512], when[32];
+	static const char	hex[] = "0123456789ABCDEF";
+	char			*out, *o, *end;
+	const unsigned char	*p;
+	size_t			 i;
+
+	if ((out = malloc(AUDIT_PATHS + 32)) == NULL)
+		return (NULL);
+	end = out + AUDIT_PATHS - 3 * LIMIT_PATH;
+	for (o = out, i = 0; i < paths->n && o < end; i++) {
+		if (i > 0)
+			*o++ = ',';
+		for (p = (const unsigned char *)paths->v[i]; *p != '\0'; p++) {
+			if (*p > 0x20 && *p < 0x7f && *p != ',' && *p != '%') {
+				*o++ = (char)*p;
+				continue;
+			}
+			*o++ = '%';
+			*o++ = hex[*p >> 4];
+			*o++ = hex[*p & 15];
+		}
+	}
+	*o = '\0';
+	if (i < paths->n)
+		snprintf(o, 32, ",+%zu", paths->n - i);
+	return (out);
+}
+
+static int
+audit_write(const char *line, size_t len)
+{
+	if (write(sbxd.audit, line, len) == (ssize_t)len &&
+	    fdatasync(sbxd.audit) == 0)
+		return (0);
+	log_warn("the audit log");
+	return (-1);
+}
+
+int
+audit(const char *what, const struct session *s, uid_t peer,
+    const struct strv *paths, const char *fmt, ...)
+{
+	char		detail[512], when[32], *line, *seen, *list = NULL;
 	struct tm	tm;
 	time_t		now = time(NULL);
 	va_list		ap;
-	char		*seen;
-	int		n;
+	int		n, r = -1;
 
 	va_start(ap, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, ap);
 	va_end(ap);
 	/* An actor is a client's word: it stays within its line. */
 	seen = escape_text(detail, strlen(detail), "");
+	if (paths != NULL && paths->n > 0)
+		list = audit_paths(paths);
 	if (gmtime_r(&now, &tm) == NULL ||
 	    strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
 		strlcpy(when, "-", sizeof(when));
-	n = snprintf(line, sizeof(line), "%s %s session=%s peer=%u %s\n", when,
-	    what, s->rec.r.session, (unsigned int)peer, seen != NULL ? seen :
-	    "-");
+	n = asprintf(&line, "%s %s session=%s peer=%u%s%s %s\n", when, what,
+	    s->rec.r.session, (unsigned int)peer, list != NULL ? " paths=" :
+	    "", list != NULL ? list : "", seen != NULL ? seen : "-");
+	if (n != -1) {
+		r = audit_write(line, (size_t)n);
+		free(line);
+	}
+	free(list);
 	free(seen);
-	if (write(sbxd.audit, line, (size_t)n) != n ||
-	    fdatasync(sbxd.audit) == -1)
-		log_warn("the audit log");
+	return (r);
 }

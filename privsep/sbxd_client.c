@@ -212,6 +212,7 @@ client_on_hello(struct peer *p, struct msg *msg)
 		return;
 	}
 	p->ib.lax = theirs->minor > PROTO_MINOR;
+	p->ib.parts = true;
 	peer_permit(p, MSG_NEW, PERMIT_ALWAYS);
 	peer_permit(p, MSG_LIST, PERMIT_ALWAYS);
 	peer_permit(p, MSG_SHOW, PERMIT_ALWAYS);

@@ -320,7 +320,8 @@ landd_on_sealed(struct peer *p, struct msg *msg)
 	s->sealed = true;
 	session_advance(s);
 	/* Without it nothing of the session lands; nobody waits for this. */
-	if (fdatasync(fd) == -1)
+	if (fdatasync(fd) == -1 || fsync(s->dir) == -1 ||
+	    fsync(sbxd.dir) == -1)
 		log_warn("session %s: its seal", s->rec.r.session);
 	close(fd);
 }

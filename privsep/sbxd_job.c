@@ -65,6 +65,7 @@ job_new(struct session *s, enum job_what what, struct client *c,
 	j->client = c;
 	j->reqid = reqid;
 	j->patch = -1;
+	j->result.fd = -1;
 	j->live = s->state == S_RUNNING;
 	s->job = j;
 	TAILQ_INSERT_TAIL(&sbxd.jobs, j, entry);
@@ -82,6 +83,7 @@ job_free(struct job *j)
 	free(j->paths);
 	if (j->patch != -1)
 		close(j->patch);
+	msg_free(&j->result);
 	TAILQ_REMOVE(&sbxd.jobs, j, entry);
 	free(j);
 }
@@ -156,6 +158,12 @@ job_failed_landing(struct job *failed, const char *code, const char *why)
 	job_start(j);
 }
 
+static uid_t
+job_uid(const struct job *j)
+{
+	return (j->client != NULL ? j->client->uid : 0);
+}
+
 static void
 job_landed(struct job *j)
 {
@@ -164,9 +172,10 @@ job_landed(struct job *j)
 
 	j->session->unrecovered = false;
 	digest_hex(j->computed, hex);
-	audit(job_words[j->what], j->session, j->client != NULL ?
-	    j->client->uid : 0, "digest=%s files=%llu result=ok actor=%s",
-	    j->landing ? hex : "-", (unsigned long long)j->landed, j->actor);
+	audit(job_words[j->what], j->session, job_uid(j), j->result.body !=
+	    NULL ? &((const struct m_LANDED *)j->result.body)->paths : NULL,
+	    "digest=%s files=%llu result=ok actor=%s", j->landing ? hex : "-",
+	    (unsigned long long)j->landed, j->actor);
 	if (j->asked)
 		job_answer_error(j, "land.recovered", j->landed > 0 ?
 		    "a landing of it that was interrupted is now finished: "
@@ -201,8 +210,8 @@ job_fail(struct job *j, const char *code, const char *why)
 	}
 	s->unrecovered = job_interrupted(s);
 	if (job_writes(j)) {
-		audit(job_words[j->what], s, j->client != NULL ?
-		    j->client->uid : 0, "result=%s actor=%s", code, j->actor);
+		audit(job_words[j->what], s, job_uid(j), NULL,
+		    "result=%s actor=%s", code, j->actor);
 		/* A recovery that failed keeps its journal for the next. */
 		if (j->what != J_RECOVER)
 			unlinkat(s->dir, "journal", 0);
@@ -304,6 +313,12 @@ job_start(struct job *j)
 {
 	struct m_SID	sid = { .session = j->session->rec.r.session };
 
+	if (job_writes(j) && audit(job_words[j->what], j->session, job_uid(j),
+	    NULL, "result=begun actor=%s", j->actor) == -1) {
+		job_fail(j, "audit.failed", "the audit log cannot be written: "
+		    "nothing is done");
+		return;
+	}
 	if (j->live)
 		peer_send(sbxd.helper[H_SPAWN], MSG_FREEZE, 0, -1, &sid);
 	else
@@ -449,6 +464,9 @@ landd_on_landed(struct peer *p, struct msg *msg)
 	if (j == NULL || !job_writes(j))
 		return;
 	j->landed = m->files;
+	j->result = *msg;
+	memset(msg, 0, sizeof(*msg));
+	msg->fd = -1;
 	if (baseline_replace(j->session) == -1)
 		log_warn("session %s: its baselines", j->session->rec.r.
 		    session);

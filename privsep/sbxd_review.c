@@ -206,8 +206,11 @@ client_on_remove(struct peer *p, struct msg *msg)
 		job_start(job_new(s, J_REMOVE, p->ctx, msg->id));
 		return;
 	}
-	if (m->discard)
-		audit("remove", s, ((struct client *)p->ctx)->uid,
-		    "discard=yes");
+	if (m->discard && audit("remove", s,
+	    ((struct client *)p->ctx)->uid, NULL, "discard=yes") == -1) {
+		peer_error(p, msg->id, "audit.failed", "the audit log cannot "
+		    "be written: nothing is removed");
+		return;
+	}
 	session_erase(s, p->ctx, msg->id);
 }

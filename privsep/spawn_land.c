@@ -55,8 +55,12 @@ land_start(const struct m_CHILD *child, int fd)
 	};
 	size_t			i;
 
-	for (i = 0; i < child->groups.n; i++)
+	for (i = 0; i < child->groups.n; i++) {
+		if (child->groups.v[i] >= UINT32_MAX)
+			fatalx("landd asks for group %llu",
+			    (unsigned long long)child->groups.v[i]);
 		groups[i] = (gid_t)child->groups.v[i];
+	}
 	return (proc_spawn(&ps));
 }
 

@@ -26,6 +26,7 @@ pair_make(struct pair *p)
 	    0);
 	ATF_REQUIRE(imsg_init(&p->a, sv[0], ROLE_CLIENT, ROLE_SBXD) == 0);
 	ATF_REQUIRE(imsg_init(&p->b, sv[1], ROLE_SBXD, ROLE_CLIENT) == 0);
+	p->b.parts = true;	/* as after HELLO */
 }
 
 static void
@@ -258,8 +259,28 @@ ATF_TC_BODY(nothing_in_between, tc)
 	pair_clear(&p);
 }
 
+/* Whoever has not said HELLO makes us hold nothing for it. */
+ATF_TC_WITHOUT_HEAD(before_hello);
+ATF_TC_BODY(before_hello, tc)
+{
+	struct pair	 p;
+	struct msg	 msg;
+	struct m_PART	 part = { .type = MSG_NEW };
+	const char	*why;
+
+	part.data.p = (const uint8_t *)"\x80";
+	part.data.len = 1;
+	pair_make(&p);
+	p.b.parts = false;
+	ATF_REQUIRE_EQ(imsg_compose(&p.a, MSG_PART, 0, -1, &part), 0);
+	ATF_REQUIRE_EQ(pump(&p, &msg, &why), -1);
+	ATF_REQUIRE_STREQ(why, "parts of a message that has none");
+	pair_clear(&p);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, before_hello);
 	ATF_TP_ADD_TC(tp, sizes);
 	ATF_TP_ADD_TC(tp, rows_of_one_frame);
 	ATF_TP_ADD_TC(tp, order);
