@@ -133,7 +133,11 @@ fs_clone(int fd, const char *what)
 int
 fs_attr(int mnt, uint64_t set, const char *what)
 {
-	struct mount_attr	attr = { .attr_set = set };
+	/* A clone of the host's would hear of what is mounted there later,
+	 * and show it. */
+	struct mount_attr	attr = {
+		.attr_set = set, .propagation = MS_PRIVATE
+	};
 
 	if (mount_setattr(mnt, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == -1)
 		return (fault_errno("mount.failed", "attributes of %s", what));

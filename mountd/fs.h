@@ -31,6 +31,7 @@ int	fs_tmpfs(const char *options, unsigned int attrs, const char *what);
 /* The mount or the subtree at fd as a detached mount of its own, without what
  * is mounted below it. */
 int	fs_clone(int fd, const char *what);
+/* And makes it private. */
 int	fs_attr(int mnt, uint64_t set, const char *what);
 int	fs_attach(int mnt, int point, const char *what);
 /* Drops all of a mounted filesystem's cached names that nobody holds. */

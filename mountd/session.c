@@ -107,7 +107,7 @@ refuse(uint32_t id, const char *sid, const char *code, const char *text)
 {
 	struct m_ERROR	e = { .code = code, .message = text, .at = sid };
 
-	log_warnx("%s: %s: %s", sid, code, text);
+	log_debug("%s: %s: %s", sid, code, text);
 	peer_send(broker, MSG_ERROR, id, -1, &e);
 }
 

@@ -718,8 +718,7 @@ CASE(paths_refused, "paths that leave the project, and a landing of all")
 	ATF_CHECK(!drive_clean(&d, true, true, LISTED("f")));
 	ATF_CHECK_STREQ("mount.state", d.code);
 	drive_erase(&d);
-	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
-	test_clean_check();
+	drive_end();
 }
 
 EACH(landed_stopped, "landed, after the session's end",

@@ -289,8 +289,7 @@ CASE(refused, "a hidden path that is, or contains, home or the project")
 	d.hide[0] = "relative";
 	ATF_CHECK(!drive_start(&d));
 	ATF_CHECK_STREQ("mount.hide", d.code);
-	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
-	test_clean_check();
+	drive_end();
 }
 
 CASE(readonly, "read-only paths: a folder, a file, missing, in the project")

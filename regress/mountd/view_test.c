@@ -154,8 +154,7 @@ CASE(refused, "VIEW for another user, project, folder, state of the session")
 	    open(test_path("old"), O_PATH | O_CLOEXEC), &m, MSG_VIEWED));
 	drive_erase(&d);
 	REFUSED("mount.layer", drive_look(&d, false, &v));
-	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
-	test_clean_check();
+	drive_end();
 }
 
 CASE(refresh, "REFRESH shows what the owner replaced, removed and made")
@@ -179,8 +178,7 @@ CASE(refresh, "REFRESH shows what the owner replaced, removed and made")
 	    "2>/dev/null)", d.home));
 	drive_release(&d);
 	drive_erase(&d);
-	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
-	test_clean_check();
+	drive_end();
 }
 
 CASE(twice, "two starts of one session, and a layer in two suites")
@@ -214,8 +212,7 @@ CASE(twice, "two starts of one session, and a layer in two suites")
 	ATF_CHECK_STREQ("still", drive_out(&d, "cat still"));
 	drive_release(&d);
 	drive_erase(&d);
-	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
-	test_clean_check();
+	drive_end();
 }
 
 CASE(erase, "ERASE: any depth, any node, no other filesystem, nothing there")
@@ -250,8 +247,7 @@ CASE(erase, "ERASE: any depth, any node, no other filesystem, nothing there")
 	drive_erase(&d);
 	ATF_CHECK_EQ(0, test_sh("test -s /etc/passwd && test -z "
 	    "\"$(ls -A '%s/state/s')\"", test_scratch()));
-	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
-	test_clean_check();
+	drive_end();
 }
 
 CASE(early, "RELEASE while the tree is being made, and before any PREP")
@@ -277,8 +273,7 @@ CASE(early, "RELEASE while the tree is being made, and before any PREP")
 	drive_release(&d);
 	ATF_CHECK(!d.pristine);
 	drive_erase(&d);
-	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
-	test_clean_check();
+	drive_end();
 }
 
 CASE(many, "twenty sessions at once, and their end with the broker's")
