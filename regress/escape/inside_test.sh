@@ -186,9 +186,12 @@ fifos_body()
 	for f in "$P/fifo" "$SBX_SCRATCH/fifo"; do
 		timeout 6 cat "$f" >got &
 		reader=$!
-		run -- timeout 3 sh -c "echo evil >'$f'" >out 2>err || :
-		run --ro "$f" -- timeout 2 sh -c "echo evil >'$f'" >out 2>err ||
-		    :
+		run -- sh -c "test -p '$f' && echo there
+		    timeout 2 sh -c \"echo evil >'$f'\"" >out 2>err || :
+		atf_check -o inline:'there\n' cat out
+		run --ro "$f" -- sh -c "test -p '$f' && echo there
+		    timeout 1 sh -c \"echo evil >'$f'\"" >out 2>err || :
+		atf_check -o inline:'there\n' cat out
 		# Let the reader go, who is still waiting.
 		echo bye >"$f"
 		wait "$reader" || :

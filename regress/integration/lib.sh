@@ -6,6 +6,8 @@
 int_tools() {
 	# As an init leaves it; what is mounted later reaches mountd.
 	mount --make-rshared /
+	# What is killed leaves no core, which would be a change.
+	ulimit -c 0
 	mkdir -p "$SBX_SCRATCH/tools" "$SBX_SCRATCH/root"
 	chmod 0755 "$SBX_SCRATCH/tools"
 	for int_t in "$SBX_BUILDDIR"/regress/integration/* \
@@ -175,6 +177,12 @@ int_state_check() {
 		[ "$int_n3" -lt 30 ] || sbx_state_check "$@"
 		sleep 0.1
 	done
+}
+
+# int_plain: no sanitizers in this build; they hold memory, and their programs
+# can be traced.
+int_plain() {
+	[ "$(stat -c %a "$SBX_BUILDDIR/libexec/sbx/spawn")" = 711 ]
 }
 
 # int_wait COMMAND...: until it succeeds, at most some ten seconds.
