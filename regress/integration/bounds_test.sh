@@ -22,6 +22,7 @@ words()
 		i=$((i - 1))
 	done
 	# A quarter of it is the room for arguments.
+	# shellcheck disable=SC3045 # any shell that is /bin/sh has it
 	ulimit -s 65536
 	run -- true "$@"
 }

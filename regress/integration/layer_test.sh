@@ -334,7 +334,7 @@ readonly_one()
 		    sbxctl show "$sid"
 		atf_check -o ignore sbxctl rm --discard "$sid"
 	done
-	rm -rf "$who_home/lib"
+	rm -rf "${who_home:?}/lib"
 }
 readonly_body()
 {
