@@ -113,6 +113,12 @@ struct u64v {
 	F(U64V, groups, OPT, LIMIT_GROUPS)				\
 	F(U64,  umask, OPT, 0)		/* 0: 022 */
 
+/* early: answered when it is known that nothing was changed, though its mounts
+ * are there still; then only REMOVE may follow. */
+#define PROTO_FIELDS_WAIT(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(BOOL, early, OPT, 0)
+
 #define PROTO_FIELDS_REMOVE(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(BOOL, discard, REQ, 0)
@@ -406,7 +412,7 @@ X(CHANNEL,  NONE,    ROLE_SBXD, ROLE_SPAWN | ROLE_LANDD, FD_ONE, LIMIT_SMALL) \
 X(NEW,      NEW,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_LARGE)	\
 X(LIST,     NONE,    ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(SHOW,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
-X(WAIT,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(WAIT,     WAIT,    ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(REMOVE,   REMOVE,  ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(CHANGES,  SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(PATCH,    PATCH,   ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
@@ -479,7 +485,7 @@ X(IGNORED,  IGNORED, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD 
 X(LANDING,  LANDING, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_FRAME) \
 X(LANDED,   LANDED,  ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_LARGE) \
 X(CHUNK,    CHUNK,   ROLE_SBXD, ROLE_CLIENT, FD_NONE, LIMIT_FRAME)	\
-/* RELEASED, and nothing was ever written to the project's layer */	\
+/* before RELEASED: nothing was ever written to the project's layer */	\
 X(PRISTINE, SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)
 
 enum msg_type {
@@ -503,7 +509,7 @@ enum msg_type {
 
 /* Field lists by name; each gives struct m_<NAME> and fields_<NAME>[]. */
 #define PROTO_BODIES(X)							\
-X(HELLO) X(ERROR) X(PART) X(SUITE) X(SID) X(NEW) X(REMOVE) X(PATCH)	\
+X(HELLO) X(ERROR) X(PART) X(SUITE) X(SID) X(NEW) X(WAIT) X(REMOVE) X(PATCH)	\
 X(APPLY) X(DISCARD) X(SESSION) X(START) X(STARTED) X(SFD) X(SENDED)	\
 X(PREP) X(MOUNTED) X(VIEW) X(CLEAN) X(NET) X(SETUP) X(PTY) X(RUNNING)	\
 X(EXITED) X(DATA) X(RESIZE) X(SIGNAL) X(WORD) X(CHILD) X(STATUS)	\

@@ -198,6 +198,9 @@ release_run(struct child *c)
 	size_t			 i;
 	bool			 watched;
 
+	/* sbxd asks for this when the session's processes are gone. */
+	if (layer_is_pristine(s))
+		child_send(c, MSG_PRISTINE, -1, &sid);
 	watched = release_watch(s, &w) == 0;
 	/* The parent has closed its own: these may be the last. */
 	for (i = 0; i < CLONE_COUNT; i++)
@@ -212,8 +215,7 @@ release_run(struct child *c)
 		log_warnx("%s: %s", s->id, fault_text());
 		fault_clear();
 	}
-	child_send(c, layer_is_pristine(s) ? MSG_PRISTINE : MSG_RELEASED, -1,
-	    &sid);
+	child_send(c, MSG_RELEASED, -1, &sid);
 	return (0);
 }
 

@@ -422,7 +422,7 @@ session_succeeded(struct session *s, struct job *j)
 {
 	if (j->answer == MSG_VIEWED)
 		session_view_send(j);
-	else if (j->answer == MSG_RELEASED || j->answer == MSG_PRISTINE)
+	else if (j->answer == MSG_RELEASED)
 		s->settled = true;
 	if (j->answer == MSG_ERASED)
 		s->settled = s->fresh = false;

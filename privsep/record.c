@@ -85,7 +85,7 @@ write_all(int fd, const uint8_t *p, size_t len)
 }
 
 int
-record_save(const struct record *rec, int dir, bool sync)
+record_save(const struct record *rec, int dir)
 {
 	uint8_t	*raw;
 	size_t	 len;
@@ -96,9 +96,8 @@ record_save(const struct record *rec, int dir, bool sync)
 	fd = openat(dir, "record.new", O_WRONLY | O_CREAT | O_TRUNC |
 	    O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd != -1 && write_all(fd, raw, len) == 0 &&
-	    (!sync || fsync(fd) == 0) &&
 	    renameat(dir, "record.new", dir, "record") == 0)
-		r = sync ? fsync(dir) : 0;
+		r = 0;
 	saved = errno;
 	if (fd != -1)
 		close(fd);

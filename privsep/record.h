@@ -64,9 +64,8 @@ int	record_copy(struct record *, const struct m_RECORD *from);
 void	record_free(struct record *);
 /* A string that lives as long as the record; NULL: memory. */
 const char *record_string(struct record *, const char *);
-/* Whole old or whole new: temporary file, rename; sync: and on the disk when
- * it returns. */
-int	record_save(const struct record *, int dir, bool sync);
+/* Whole old or whole new: temporary file, rename. */
+int	record_save(const struct record *, int dir);
 /* -1 with a reason in *why. */
 int	record_load(struct record *, int dir, const char **why);
 

@@ -62,6 +62,7 @@ struct waiter {
 	TAILQ_ENTRY(waiter) entry;
 	struct client	*client;
 	uint32_t	 id;
+	bool		 early;
 };
 
 enum session_state {
@@ -87,6 +88,7 @@ struct session {
 	bool		 killed, released;
 	uint32_t	 release;	/* RELEASE's number */
 	bool		 pristine;	/* its project's layer is empty */
+	struct event	*unsynced;	/* record and seal, not on the disk yet */
 	/* removal: who waits for it, if anybody does */
 	bool		 erase;
 	bool		 unrecovered;	/* its landing, though we tried */
@@ -181,7 +183,11 @@ void		 session_free(struct session *);
 const char	*session_state(const struct session *);
 void		 session_set(struct session *, enum session_state,
 		    const char *reason);
-void		 session_save(struct session *, bool sync);
+void		 session_save(struct session *);
+/* Record and seal to the disk, soon; now, if that was not done yet. */
+void		 session_sync_soon(struct session *);
+void		 session_sync(struct session *);
+void		 session_answer(struct session *, bool early);
 void		 session_end(struct session *, const char *reason);
 void		 session_fail(struct session *, const char *code,
 		    const char *reason);

@@ -69,7 +69,7 @@ client_session(struct peer *p, uint32_t id, const char *sid)
 	struct session	*s = session_find(sid);
 
 	/* Somebody else's session is no session. */
-	if (s == NULL || !client_may(c, s)) {
+	if (s == NULL || s->erase || !client_may(c, s)) {
 		peer_error(p, id, "session.unknown",
 		    "there is no session %s: see sbxctl ls", sid);
 		return (NULL);
@@ -250,13 +250,14 @@ client_on_show(struct peer *p, struct msg *msg)
 static void
 client_on_wait(struct peer *p, struct msg *msg)
 {
-	const struct m_SID	*sid = msg->body;
+	const struct m_WAIT	*m = msg->body;
 	struct session		*s;
 	struct waiter		*w;
 
-	if ((s = client_session(p, msg->id, sid->session)) == NULL)
+	if ((s = client_session(p, msg->id, m->session)) == NULL)
 		return;
-	if (s->state == S_ENDED || s->state == S_FAILED) {
+	if (s->state == S_ENDED || s->state == S_FAILED ||
+	    (m->early && s->state == S_ENDING && s->pristine)) {
 		client_send_session(p->ctx, msg->id, s);
 		return;
 	}
@@ -268,6 +269,7 @@ client_on_wait(struct peer *p, struct msg *msg)
 	}
 	w->client = p->ctx;
 	w->id = msg->id;
+	w->early = m->early;
 	TAILQ_INSERT_TAIL(&s->waiters, w, entry);
 }
 

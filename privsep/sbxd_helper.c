@@ -117,10 +117,11 @@ spawn_on_killed(struct peer *p, struct msg *msg)
 	struct session		*s = helper_session(m->session);
 
 	(void)p;
-	if (s == NULL)
+	if (s == NULL || s->killed)
 		return;
 	s->killed = true;
-	session_settled(s);
+	s->release = job_number();
+	peer_send(sbxd.helper[H_MOUNTD], MSG_RELEASE, s->release, -1, m);
 }
 
 static void
@@ -242,9 +243,23 @@ mountd_on_released(struct peer *p, struct msg *msg)
 	(void)p;
 	if (s == NULL)
 		return;
-	s->pristine = msg->type == MSG_PRISTINE;
 	s->released = true;
 	session_settled(s);
+}
+
+/* Before RELEASED, which waits for the kernel to end the mounts: nobody has
+ * to wait for that to know that nothing was changed. */
+static void
+mountd_on_pristine(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = helper_session(m->session);
+
+	(void)p;
+	if (s == NULL || s->state != S_ENDING || !s->ran)
+		return;
+	s->pristine = true;
+	session_answer(s, true);
 }
 
 static void
@@ -317,13 +332,9 @@ landd_on_sealed(struct peer *p, struct msg *msg)
 			close(fd);
 		return;
 	}
+	close(fd);
 	s->sealed = true;
 	session_advance(s);
-	/* Without it nothing of the session lands; nobody waits for this. */
-	if (fdatasync(fd) == -1 || fsync(s->dir) == -1 ||
-	    fsync(sbxd.dir) == -1)
-		log_warn("session %s: its seal", s->rec.r.session);
-	close(fd);
 }
 
 static void
@@ -386,7 +397,7 @@ static const struct handler mountd_table[] = {
 	{ MSG_MOUNTED, PERMIT_ALWAYS, mountd_on_mounted },
 	{ MSG_REFRESHED, PERMIT_ALWAYS, mountd_on_refreshed },
 	{ MSG_RELEASED, PERMIT_ALWAYS, mountd_on_released },
-	{ MSG_PRISTINE, PERMIT_ALWAYS, mountd_on_released },
+	{ MSG_PRISTINE, PERMIT_ALWAYS, mountd_on_pristine },
 	{ MSG_LFD, PERMIT_ALWAYS, mountd_on_lfd },
 	{ MSG_VIEWED, PERMIT_ALWAYS, mountd_on_viewed },
 	{ MSG_CLEANED, PERMIT_ALWAYS, mountd_on_cleaned },

@@ -313,6 +313,7 @@ job_start(struct job *j)
 {
 	struct m_SID	sid = { .session = j->session->rec.r.session };
 
+	session_sync(j->session);
 	if (job_writes(j) && audit(job_words[j->what], j->session, job_uid(j),
 	    NULL, "result=begun actor=%s", j->actor) == -1) {
 		job_fail(j, "audit.failed", "the audit log cannot be written: "

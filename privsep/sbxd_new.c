@@ -345,8 +345,9 @@ client_on_new(struct peer *p, struct msg *msg)
 		session_remove(s);
 		return;
 	}
-	/* While the others work: what they do must not be lost. */
-	session_save(s, true);
+	/* While the others work. */
+	session_save(s);
+	session_sync_soon(s);
 	idle_check();
 }
 
@@ -383,5 +384,5 @@ session_running(struct session *s)
 	if (s->starter_fd != -1)
 		close(s->starter_fd);
 	s->starter_fd = -1;
-	session_save(s, false);
+	session_save(s);
 }

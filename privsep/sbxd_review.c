@@ -185,6 +185,13 @@ client_on_remove(struct peer *p, struct msg *msg)
 	if ((s = client_session(p, msg->id, m->session)) == NULL ||
 	    !owner_is(p, msg->id, s))
 		return;
+	/* Nothing is in it: it goes when the kernel has ended its mounts, and
+	 * its client does not wait for that. */
+	if (s->state == S_ENDING && s->pristine && s->job == NULL) {
+		s->erase = true;
+		peer_send(p, MSG_OK, msg->id, -1, NULL);
+		return;
+	}
 	if (s->state != S_ENDED && s->state != S_FAILED) {
 		peer_error(p, msg->id, "session.running", "session %s is %s: "
 		    "end its command first", m->session, session_state(s));

@@ -16,6 +16,7 @@
 #include "../common/log.h"
 #include "sbxd.h"
 
+#define SYNC_AFTER	100000	/* microseconds after the start */
 #define IDLE_SECONDS	2	/* of an embedded suite nobody uses */
 
 static const char *const	state_names[] = {
@@ -125,6 +126,8 @@ session_free(struct session *s)
 	sbxd.nsessions--;
 	if (s->worker != NULL)
 		peer_free(s->worker);
+	if (s->unsynced != NULL)
+		event_free(s->unsynced);
 	if (s->starter_fd != -1)
 		close(s->starter_fd);
 	if (s->dir != -1)
@@ -133,17 +136,63 @@ session_free(struct session *s)
 	free(s);
 }
 
-/*
- * sync where losing the record would lose the session's settings: at its
- * start. That it runs or has ended a power cut tells just as well.
- */
 void
-session_save(struct session *s, bool sync)
+session_save(struct session *s)
 {
 	s->rec.r.state = state_names[s->state];
-	if (record_save(&s->rec, s->dir, sync) == -1)
+	if (record_save(&s->rec, s->dir) == -1)
 		log_warn("writing the record of session %s",
 		    s->rec.r.session);
+}
+
+static int
+file_sync(int dir, const char *name)
+{
+	int	fd, r;
+
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		return (errno == ENOENT ? 0 : -1);
+	r = fsync(fd);
+	close(fd);
+	return (r);
+}
+
+void
+session_sync(struct session *s)
+{
+	if (s->unsynced == NULL)
+		return;
+	event_free(s->unsynced);
+	s->unsynced = NULL;
+	if (file_sync(s->dir, "record") == -1 ||
+	    file_sync(s->dir, "seal") == -1 || fsync(s->dir) == -1 ||
+	    fsync(sbxd.dir) == -1)
+		log_warn("syncing the record of session %s",
+		    s->rec.r.session);
+}
+
+static void
+session_on_sync(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	session_sync(arg);
+}
+
+/*
+ * A power cut in the first moments of a session costs that session. Waiting
+ * for the disk at its start would cost each of them, and many end unchanged
+ * before it comes to this. Nothing is said to be kept before it is synced.
+ */
+void
+session_sync_soon(struct session *s)
+{
+	static const struct timeval	tv = { 0, SYNC_AFTER };
+
+	s->unsynced = evtimer_new(sbxd.base, session_on_sync, s);
+	if (s->unsynced == NULL || event_add(s->unsynced, &tv) == -1)
+		fatalx("a timer");
 }
 
 void
@@ -203,7 +252,7 @@ session_erase_failed(struct session *s, const char *code, const char *why)
 		peer_send(s->remover->peer, MSG_ERROR, s->remover_id, -1, &e);
 	s->remover = NULL;
 	s->erase = false;
-	session_save(s, false);
+	session_save(s);
 	idle_check();
 }
 
@@ -219,12 +268,14 @@ session_remove(struct session *s)
 	idle_check();
 }
 
-static void
-session_answer(struct session *s)
+void
+session_answer(struct session *s, bool early)
 {
-	struct waiter	*w;
+	struct waiter	*w, *next;
 
-	while ((w = TAILQ_FIRST(&s->waiters)) != NULL) {
+	TAILQ_FOREACH_SAFE(w, &s->waiters, entry, next) {
+		if (early && !w->early)
+			continue;
 		TAILQ_REMOVE(&s->waiters, w, entry);
 		w->client->waits--;
 		client_send_session(w->client, w->id, s);
@@ -242,17 +293,18 @@ session_settled(struct session *s)
 	if (s->job != NULL)
 		return;
 	session_set(s, s->ran ? S_ENDED : S_FAILED, NULL);
-	if (!s->ran) {
+	if (!s->ran || s->erase) {
 		/* There is nothing to keep. */
-		session_answer(s);
+		session_answer(s, false);
 		session_erase(s, NULL, 0);
 		return;
 	}
-	session_save(s, false);
+	session_save(s);
+	session_sync(s);
 	log_info("session %s: ended%s%s", s->rec.r.session,
 	    s->rec.r.reason != NULL ? ": " : "",
 	    s->rec.r.reason != NULL ? s->rec.r.reason : "");
-	session_answer(s);
+	session_answer(s, false);
 	idle_check();
 }
 
@@ -266,9 +318,8 @@ session_end(struct session *s, const char *reason)
 		return;
 	session_set(s, S_ENDING, reason);
 	s->killed = s->released = false;
+	/* Its mounts are released when nobody is in them any more: KILLED. */
 	peer_send(sbxd.helper[H_SPAWN], MSG_KILL, 0, -1, &sid);
-	s->release = job_number();
-	peer_send(sbxd.helper[H_MOUNTD], MSG_RELEASE, s->release, -1, &sid);
 	peer_send(sbxd.helper[H_NETD], MSG_NETEND, 0, -1, &sid);
 	/* Its end is the worker's: after the last output was taken. */
 	if (s->worker != NULL) {
@@ -367,7 +418,7 @@ session_load(const char *id)
 	s->killed = s->released = true;
 	if (record_is_live(s->rec.r.state)) {
 		session_set(s, S_ENDED, "the suite ended while it ran");
-		session_save(s, false);
+		session_save(s);
 		/* Its worker went with the suite, and has left its socket. */
 		if (unlink(id) == -1 && errno != ENOENT)
 			log_warn("the socket of session %s", id);

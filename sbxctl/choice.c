@@ -237,7 +237,7 @@ forget_step(struct imsgbuf *ib, uint32_t type, const void *body)
 void
 choice_forget(const struct conn *first, const char *sid)
 {
-	struct m_SID	 wait = { .session = sid };
+	struct m_WAIT	 wait = { .session = sid };
 	struct m_REMOVE	 gone = { .session = sid };
 	struct conn	*c = conn_again(first);
 

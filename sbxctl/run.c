@@ -237,9 +237,9 @@ run_start(struct conn *c)
 
 /* Asked while the command runs, so that its end waits for nothing. */
 static struct conn *
-run_wait(const struct conn *c, const char *sid)
+run_wait(const struct conn *c, const char *sid, bool keep)
 {
-	struct m_SID	 body = { .session = sid };
+	struct m_WAIT	 body = { .session = sid, .early = !keep };
 	struct conn	*second = conn_again(c);
 
 	if (second == NULL)
@@ -262,7 +262,7 @@ run_main(struct options *opts)
 	c = conn_open();
 	run_new(c, &run);
 	sid = run_start(c);
-	second = run_wait(c, sid);
+	second = run_wait(c, sid, opts->keep);
 	relay_run(c, &run.how, &end);
 	conn_close(c);
 	if (end.midline && !end.hangup)
