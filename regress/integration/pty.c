@@ -94,25 +94,24 @@ wrong(const char *line, const char *why)
 static size_t
 unescape(char *text)
 {
-	char	*in = text, *out = text;
+	static const char	from[] = "nrte", to[] = "\n\r\t\033";
+	const char		*known;
+	char			*in = text, *out = text;
 
 	for (; *in != '\0'; in++) {
 		if (*in != '\\') {
 			*out++ = *in;
 			continue;
 		}
-		switch (*++in) {
-		case 'n': *out++ = '\n'; break;
-		case 'r': *out++ = '\r'; break;
-		case 't': *out++ = '\t'; break;
-		case 'e': *out++ = '\033'; break;
-		case 'x':
+		in++;
+		if (*in == 'x' && in[1] != '\0' && in[2] != '\0') {
 			*out++ = (char)strtol((char[]){ in[1], in[2], 0 },
 			    NULL, 16);
 			in += 2;
-			break;
-		default: *out++ = *in; break;
-		}
+		} else if (*in != '\0' && (known = strchr(from, *in)) != NULL)
+			*out++ = to[known - from];
+		else
+			*out++ = *in;
 	}
 	return ((size_t)(out - text));
 }
