@@ -117,9 +117,13 @@ entry_took(struct clean *c, const char *path, const struct stat *aside,
 		return (based == shows && errno != ESTALE);
 	if (opened)
 		return (S_ISDIR(merged.st_mode));
-	return (merged.st_mode == base.st_mode &&
-	    merged.st_uid == base.st_uid && merged.st_gid == base.st_gid &&
-	    (S_ISDIR(base.st_mode) || merged.st_size == base.st_size) &&
+	if (merged.st_mode != base.st_mode || merged.st_uid != base.st_uid ||
+	    merged.st_gid != base.st_gid)
+		return (false);
+	/* One that must not show is ESTALE. */
+	if (S_ISDIR(base.st_mode))
+		return (true);
+	return (merged.st_size == base.st_size &&
 	    time_same(&merged.st_mtim, &base.st_mtim) &&
 	    time_same(&merged.st_ctim, &base.st_ctim) &&
 	    !time_same(&merged.st_ctim, &aside->st_ctim));
@@ -151,13 +155,58 @@ tree_took(struct clean *c, const char *path, const char *aside, bool opened)
 	return (took);
 }
 
+/*
+ * The base's entry at path and all below it, just as it is: a file that was
+ * deleted, or moved, and is still open somewhere would come in its place.
+ */
+static bool
+base_took(struct clean *c, const char *path)
+{
+	struct names	ns;
+	struct stat	base, merged, real;
+	char		sub[PATH_MAX];
+	bool		took;
+	size_t		i;
+
+	child_alive();
+	if (!at_stat(c->base, path, &base))
+		return (true);
+	if (!at_stat(c->merged, path, &merged) ||
+	    merged.st_mode != base.st_mode)
+		return (false);
+	/* What is hidden is a mask's, each time another one. */
+	if (!S_ISDIR(base.st_mode))
+		return (!at_stat(c->real, path, &real) ||
+		    real.st_ino != base.st_ino ||
+		    (merged.st_size == base.st_size &&
+		    time_same(&merged.st_ctim, &base.st_ctim)));
+	if (names_read(c->base, path, &ns) == -1)
+		return (false);
+	for (i = 0, took = true; took && i < ns.n; i++)
+		took = at_join(path, ns.v[i], sub) == 0 && base_took(c, sub);
+	names_free(&ns);
+	return (took);
+}
+
 static bool
 step_took(struct clean *c, size_t i)
 {
-	char	number[24];
+	const struct step	*s = &c->steps[i];
+	char			 number[24];
+	size_t			 k, len = strlen(s->path);
 
 	snprintf(number, sizeof(number), "%zu", i);
-	return (tree_took(c, c->steps[i].path, number, c->steps[i].opened));
+	if (!tree_took(c, s->path, number, s->opened))
+		return (false);
+	if (!c->discard)
+		return (true);
+	if (!s->opened)
+		return (base_took(c, s->path));
+	for (k = 0; k < c->nlist; k++)
+		if (strncmp(c->list[k], s->path, len) == 0 &&
+		    c->list[k][len] == '/' && !base_took(c, c->list[k]))
+			return (false);
+	return (true);
 }
 
 static bool

@@ -3,3 +3,5 @@ mountd_DRIVE := regress/mountd/drive.c regress/lib/scripted.c \
 	regress/lib/sample.c regress/lib/inject.c
 $(foreach t,$(wildcard regress/mountd/*_test.c),$(eval \
     $(t:.c=)_SRCS = $(mountd_DRIVE)))
+regress/mountd/clean_test_SRCS += regress/mountd/changes.c
+regress/mountd/clean_long_test_SRCS += regress/mountd/changes.c
