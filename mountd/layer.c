@@ -13,15 +13,6 @@
 #include "layer.h"
 #include "mountd.h"
 
-#define SID_LEN	12
-
-bool
-store_name(const char *sid)
-{
-	return (strlen(sid) == SID_LEN &&
-	    strspn(sid, "abcdefghijklmnopqrstuvwxyz234567") == SID_LEN);
-}
-
 int
 store_open(const char *sid, bool make, bool *fresh)
 {

@@ -21,8 +21,6 @@ struct layer {
 /* The session's folder: opens it, or makes it where make is true; *fresh says
  * which it was. Locked: a second holder is EWOULDBLOCK. -1 errno. */
 int	store_open(const char *sid, bool make, bool *fresh);
-/* True for twelve characters of [a-z2-7]. */
-bool	store_name(const char *sid);
 
 /* The layer of the host's folder at path, made like it if there is none. */
 int	layer_open(int store, const char *path, int lower, struct layer *);

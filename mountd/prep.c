@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/path.h"
 #include "fault.h"
 #include "fresh.h"
@@ -15,8 +16,6 @@
 #include "mountd.h"
 #include "pending.h"
 #include "session.h"
-
-#define UID_NOBODY	65534
 
 struct prep {
 	struct child	*c;
@@ -36,7 +35,7 @@ prep_uid(const struct m_PREP *m)
 	size_t	i;
 
 	if (m->uid >= UINT32_MAX || m->gid >= UINT32_MAX ||
-	    m->uid == UID_NOBODY)
+	    m->uid == UID_NOROLE)
 		return (fault("mount.uid", "uid %llu, gid %llu: no user that "
 		    "a session can run as", (unsigned long long)m->uid,
 		    (unsigned long long)m->gid));

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "job.h"
 #include "mountd.h"
@@ -161,7 +162,7 @@ session_for(const struct msg *msg, const char *sid, bool make)
 {
 	struct session	*s;
 
-	if (!store_name(sid)) {
+	if (!sid_valid(sid)) {
 		refuse(msg->id, sid, "mount.session", "no session has such "
 		    "an id: twelve characters of a-z and 2-7");
 		return (NULL);
@@ -307,7 +308,7 @@ mountd_on_erase(struct peer *p, struct msg *msg)
 		    "release it first");
 		return;
 	}
-	if (s == NULL && store_name(m->session)) {
+	if (s == NULL && sid_valid(m->session)) {
 		/* Nothing there is as good as erased. */
 		fd = store_open(m->session, false, &fresh);
 		if (fd == -1 && errno == ENOENT) {

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "proc.h"
 #include "sbxd.h"
 
-#define UID_NOBODY	65534
 #define BRIEF_WORDS	8
 #define BRIEF_WORD	128	/* bytes */
 
@@ -40,7 +40,7 @@ uid_refused(uid_t uid)
 	const struct client	*c;
 	size_t			 n = 0;
 
-	if (uid == UID_NOBODY)
+	if (uid == UID_NOROLE)
 		return ("uid 65534 has no role");
 	if (!uid_is_admin(uid) && sbxd.conf.users.n > 0 &&
 	    !uids_have(&sbxd.conf.users, uid))

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "proc.h"
 #include "sbxd.h"
@@ -40,8 +41,8 @@ role_take(const struct m_SETTING *s, struct uids *list)
 			fatalx("%s: there is no user %s", s->key, name);
 		uid = pw->pw_uid;
 	}
-	if (uid == 65534)
-		fatalx("%s: uid 65534 has no role", s->key);
+	if (uid == UID_NOROLE)
+		fatalx("%s: uid %d has no role", s->key, UID_NOROLE);
 	list->v = reallocarray(list->v, list->n + 1, sizeof(*list->v));
 	if (list->v == NULL)
 		fatal("roles");

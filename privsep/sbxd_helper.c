@@ -25,15 +25,6 @@ helper_gone(struct peer *p, const char *why)
 	    "has ended");
 }
 
-static struct session *
-helper_session(const char *id)
-{
-	struct session	*s = session_find(id);
-
-	/* A late answer about one that was removed meanwhile. */
-	return (s);
-}
-
 static void
 fact_take(struct session *s, const char *kind, int fd)
 {
@@ -59,7 +50,7 @@ static void
 spawn_on_sfd(struct peer *p, struct msg *msg)
 {
 	const struct m_SFD	*sfd = msg->body;
-	struct session		*s = helper_session(sfd->session);
+	struct session		*s = session_find(sfd->session);
 	int			 fd = msg_take_fd(msg), copy;
 
 	(void)p;
@@ -83,7 +74,7 @@ static void
 spawn_on_started(struct peer *p, struct msg *msg)
 {
 	const struct m_STARTED	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s == NULL)
@@ -100,7 +91,7 @@ static void
 spawn_on_sended(struct peer *p, struct msg *msg)
 {
 	const struct m_SENDED	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s == NULL || s->state != S_STARTING)
@@ -114,7 +105,7 @@ static void
 spawn_on_killed(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s == NULL || s->killed)
@@ -128,7 +119,7 @@ static void
 spawn_on_frozen(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s != NULL)
@@ -178,7 +169,7 @@ static void
 netd_on_netup(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s == NULL)
@@ -192,7 +183,7 @@ static void
 mountd_on_sfd(struct peer *p, struct msg *msg)
 {
 	const struct m_SFD	*sfd = msg->body;
-	struct session		*s = helper_session(sfd->session);
+	struct session		*s = session_find(sfd->session);
 
 	(void)p;
 	if (s != NULL && s->worker != NULL && s->state == S_STARTING)
@@ -203,7 +194,7 @@ static void
 mountd_on_mounted(struct peer *p, struct msg *msg)
 {
 	const struct m_MOUNTED	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 	struct m_RECORD		 r;
 	struct record		 rec;
 
@@ -238,7 +229,7 @@ static void
 mountd_on_released(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s == NULL)
@@ -253,7 +244,7 @@ static void
 mountd_on_pristine(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s == NULL || s->state != S_ENDING || !s->ran)
@@ -266,7 +257,7 @@ static void
 mountd_on_erased(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s == NULL || !s->erase)
@@ -294,7 +285,7 @@ static void
 mountd_on_cleaned(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 
 	(void)p;
 	if (s != NULL)
@@ -318,7 +309,7 @@ static void
 landd_on_sealed(struct peer *p, struct msg *msg)
 {
 	const struct m_SEALED	*m = msg->body;
-	struct session		*s = helper_session(m->session);
+	struct session		*s = session_find(m->session);
 	int			 fd;
 
 	(void)p;

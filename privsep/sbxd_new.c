@@ -13,6 +13,7 @@
 
 #include "../common/env.h"
 #include "../common/escape.h"
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "../common/path.h"
 #include "sbxd.h"
@@ -116,7 +117,7 @@ new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	if (m->as && c->uid != 0)
 		return (refuse(r, "auth.denied", "only root runs a session as "
 		    "somebody else", m->user));
-	if (m->as && (m->uid >= UINT32_MAX || m->uid == 65534 ||
+	if (m->as && (m->uid >= UINT32_MAX || m->uid == UID_NOROLE ||
 	    m->gid >= UINT32_MAX))
 		return (refuse(r, "auth.denied", "this user has no role",
 		    m->user));

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "sbxd.h"
 
@@ -45,24 +46,17 @@ session_find(const char *id)
 void
 session_id(char out[LIMIT_SID + 1])
 {
-	static const char	set[] = "abcdefghijklmnopqrstuvwxyz234567";
-	uint8_t			r[12];
+	static const char	set[] = SID_CHARS;
+	uint8_t			r[SID_LEN];
 	int			i;
 
 	do {
 		if (getrandom(r, sizeof(r), 0) != sizeof(r))
 			fatal("getrandom");
-		for (i = 0; i < 12; i++)
+		for (i = 0; i < SID_LEN; i++)
 			out[i] = set[r[i] & 31];
-		out[12] = '\0';
+		out[SID_LEN] = '\0';
 	} while (session_find(out) != NULL);
-}
-
-static bool
-id_is_sane(const char *id)
-{
-	return (strlen(id) == 12 &&
-	    strspn(id, "abcdefghijklmnopqrstuvwxyz234567") == 12);
 }
 
 static struct session *
@@ -465,7 +459,7 @@ session_load_all(void)
 	if (fd == -1 || (d = fdopendir(fd)) == NULL)
 		fatal("%s/sbxd", sbxd.conf.state);
 	while ((de = readdir(d)) != NULL)
-		if (id_is_sane(de->d_name))
+		if (sid_valid(de->d_name))
 			session_load(de->d_name);
 	closedir(d);
 	sessions_sort();

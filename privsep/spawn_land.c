@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "proc.h"
 #include "spawn.h"
@@ -72,7 +73,7 @@ spawn_on_child(struct peer *p, struct msg *msg)
 	int			 fd = msg_take_fd(msg);
 
 	if (child->uid >= UINT32_MAX || child->gid >= UINT32_MAX ||
-	    child->uid == 65534)
+	    child->uid == UID_NOROLE)
 		fatalx("landd asks for uid %llu, gid %llu",
 		    (unsigned long long)child->uid,
 		    (unsigned long long)child->gid);

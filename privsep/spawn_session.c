@@ -13,11 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "proc.h"
 #include "spawn.h"
-
-#define UID_NOBODY	65534
 
 struct live *
 live_find(const char *id)
@@ -28,13 +27,6 @@ live_find(const char *id)
 		if (strcmp(l->id, id) == 0)
 			return (l);
 	return (NULL);
-}
-
-static bool
-id_is_sane(const char *id)
-{
-	return (strlen(id) == 12 &&
-	    strspn(id, "abcdefghijklmnopqrstuvwxyz234567") == 12);
 }
 
 void
@@ -124,7 +116,7 @@ user_find(const struct m_START *start, struct drop *user)
 		return ("its client's socket has no credentials");
 	if (!peer_is_client(spawn.client, &cred))
 		return ("its client's socket leads to no client");
-	if (cred.uid == UID_NOBODY || start->uid == UID_NOBODY)
+	if (cred.uid == UID_NOROLE || start->uid == UID_NOROLE)
 		return ("uid 65534 has no role");
 	if (start->uid != cred.uid && cred.uid != 0)
 		return ("only root runs a session as somebody else");
@@ -247,7 +239,7 @@ spawn_on_start(struct peer *p, struct msg *msg)
 	const char		*why;
 	int			 broker;
 
-	if (!id_is_sane(start->session) || live_find(start->session) != NULL)
+	if (!sid_valid(start->session) || live_find(start->session) != NULL)
 		fatalx("START of a session that is or cannot be: %s",
 		    start->session);
 	if ((l = calloc(1, sizeof(*l))) == NULL)
