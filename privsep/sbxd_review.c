@@ -50,16 +50,19 @@ owner_is(struct peer *p, uint32_t id, const struct session *s)
 	return (false);
 }
 
-static bool
-actor_may(struct peer *p, uint32_t id, const struct session *s,
-    const char *actor, struct job *j)
+/* A job that writes: who wanted it goes into the audit log. */
+static struct job *
+job_for(struct session *s, enum job_what what, struct client *c, uint32_t id,
+    const char *actor)
 {
-	const struct client	*c = p->ctx;
-	char			 self[32];
+	struct job	*j = job_new(s, what, c, id);
 
-	snprintf(self, sizeof(self), "uid:%u", (unsigned int)c->uid);
-	strlcpy(j->actor, actor != NULL ? actor : self, sizeof(j->actor));
-	return (owner_is(p, id, s));
+	if (actor != NULL)
+		strlcpy(j->actor, actor, sizeof(j->actor));
+	else
+		snprintf(j->actor, sizeof(j->actor), "uid:%u",
+		    (unsigned int)c->uid);
+	return (j);
 }
 
 void
@@ -107,17 +110,6 @@ client_on_patch(struct peer *p, struct msg *msg)
 	job_start(j);
 }
 
-/* A job that was made and may not be begun. */
-static void
-job_cancel(struct job *j)
-{
-	struct session	*s = j->session;
-
-	s->job = NULL;
-	TAILQ_REMOVE(&sbxd.jobs, j, entry);
-	free(j);
-}
-
 void
 client_on_apply(struct peer *p, struct msg *msg)
 {
@@ -126,13 +118,10 @@ client_on_apply(struct peer *p, struct msg *msg)
 	struct job		*j;
 
 	if (!digest_is_sane(p, msg->id, &m->digest) ||
-	    (s = review_session(p, msg->id, m->session)) == NULL)
+	    (s = review_session(p, msg->id, m->session)) == NULL ||
+	    !owner_is(p, msg->id, s))
 		return;
-	j = job_new(s, J_APPLY, p->ctx, msg->id);
-	if (!actor_may(p, msg->id, s, m->actor, j)) {
-		job_cancel(j);
-		return;
-	}
+	j = job_for(s, J_APPLY, p->ctx, msg->id, m->actor);
 	job_digest(j, &m->digest);
 	job_start(j);
 }
@@ -164,13 +153,10 @@ client_on_discard(struct peer *p, struct msg *msg)
 		    "once: name folders, or discard in parts");
 		return;
 	}
-	if ((s = review_session(p, msg->id, m->session)) == NULL)
+	if ((s = review_session(p, msg->id, m->session)) == NULL ||
+	    !owner_is(p, msg->id, s))
 		return;
-	j = job_new(s, J_DISCARD, p->ctx, msg->id);
-	if (!actor_may(p, msg->id, s, m->actor, j)) {
-		job_cancel(j);
-		return;
-	}
+	j = job_for(s, J_DISCARD, p->ctx, msg->id, m->actor);
 	if (!paths_copy(j, &m->paths))
 		fatal("discard");
 	job_start(j);
