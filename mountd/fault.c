@@ -12,6 +12,7 @@
 
 static struct {
 	bool	set;
+	int	err;		/* errno at the time, 0: none */
 	char	code[64];
 	char	text[LIMIT_MESSAGE + 1];
 } now;
@@ -24,6 +25,7 @@ fault_put(const char *code, int err, const char *fmt, va_list ap)
 	if (now.set)
 		return;
 	now.set = true;
+	now.err = err;
 	snprintf(now.code, sizeof(now.code), "%s", code);
 	vsnprintf(now.text, sizeof(now.text), fmt, ap);
 	n = strlen(now.text);
@@ -75,6 +77,12 @@ fault_text(void)
 	return (now.set ? now.text : "it failed without a reason");
 }
 
+int
+fault_err(void)
+{
+	return (now.set ? now.err : 0);
+}
+
 void
 fault_clear(void)
 {
@@ -107,9 +115,8 @@ shown(const char *path)
 			head--;
 		while (tail < len && continues(esc[tail]))
 			tail++;
-		memcpy(out, esc, head);
-		memcpy(out + head, "...", 3);
-		memcpy(out + head + 3, esc + tail, len - tail + 1);
+		snprintf(out, sizeof(buf[0]), "%.*s...%s", (int)head, esc,
+		    esc + tail);
 	}
 	free(esc);
 	return (out);

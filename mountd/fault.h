@@ -18,6 +18,7 @@ int	fault_errno(const char *code, const char *fmt, ...) FAULT_FMT(2, 3);
 bool	fault_is(void);
 const char *fault_code(void);
 const char *fault_text(void);
+int	fault_err(void);	/* errno at the time, 0: it was no call's */
 /* Forgets it: for a step whose failure has another way round. */
 void	fault_clear(void);
 

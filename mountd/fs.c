@@ -40,12 +40,11 @@ fs_fault(int fs, const char *what)
 	int		 err = errno;
 	const char	*log;
 
-	if (fs == -1 || (log = fs_log(fs)) == NULL) {
-		errno = err;
+	log = fs == -1 ? NULL : fs_log(fs);
+	errno = err;
+	if (log == NULL)
 		return (fault_errno("mount.failed", "%s", what));
-	}
-	return (fault("mount.failed", "%s: %s: %s", what, log,
-	    strerror(err)));
+	return (fault_errno("mount.failed", "%s: %s", what, log));
 }
 
 int

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,20 +56,14 @@ static int
 hides_add_below(struct hides *hs, const char *dir, const char *below,
     const struct hidden *h)
 {
-	char	path[2 * PATH_MAX];
-	size_t	len = strlen(dir);
+	char	path[PATH_MAX];
 
-	if (len == 1)
-		len = 0;
-	if (len + 1 + strlen(below) >= PATH_MAX)
+	/* "/" and what is below it are written without a second slash. */
+	if (dir[1] == '\0' && *below != '\0')
+		dir = "";
+	if (snprintf(path, sizeof(path), "%s%s%s", dir, *below != '\0' ?
+	    "/" : "", below) >= (int)sizeof(path))
 		return (0);	/* no path that long can be opened */
-	memcpy(path, dir, len);
-	path[len] = '\0';
-	if (*below != '\0') {
-		path[len] = '/';
-		strcpy(path + len + 1, below);
-	} else if (len == 0)
-		strcpy(path, "/");
 	return (hides_add(hs, path, h->dir, h->gone));
 }
 

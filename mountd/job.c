@@ -64,7 +64,7 @@ fd_compare(const void *a, const void *b)
  * held one, that session could not end.
  */
 static void
-child_close_others(const struct child *c, bool clones)
+child_close_others(const struct child *c)
 {
 	const struct session	*s = c->s;
 	int			*keep;
@@ -81,9 +81,9 @@ child_close_others(const struct child *c, bool clones)
 	keep[n++] = mountd.store;
 	if (s != NULL)
 		keep[n++] = s->store;
-	for (i = 0; clones && i < CLONE_COUNT; i++)
+	for (i = 0; s != NULL && s->mounted && i < CLONE_COUNT; i++)
 		keep[n++] = s->clone[i];
-	for (i = 0; clones && i < s->nkept; i++)
+	for (i = 0; s != NULL && s->mounted && i < s->nkept; i++)
 		keep[n++] = s->kept[i];
 	qsort(keep, n, sizeof(*keep), fd_compare);
 	for (i = 0; i < n; i++) {
@@ -111,7 +111,7 @@ child_main(struct session *s, const struct msg *msg, int sock,
 	alarm(JOB_SECONDS);
 	if (imsg_init(&c.ib, sock, ROLE_MOUNTD, ROLE_SBXD) == -1)
 		_exit(1);
-	child_close_others(&c, s != NULL && s->mounted);
+	child_close_others(&c);
 	current = &c;
 	fault_clear();
 	if (run(&c) == 0)

@@ -211,7 +211,7 @@ release_run(struct child *c)
 	    unused_wait(c, RELEASE_WAIT)) == -1)
 		return (-1);
 	if (release_pending(c) == -1) {
-		/* The mounts are gone; the next use of the layer tries again. */
+		/* The mounts are gone; the layer's next use tries again. */
 		log_warnx("%s: %s", s->id, fault_text());
 		fault_clear();
 	}

@@ -60,8 +60,10 @@ line_parse(char *line, struct mnt *m)
 		return (-1);
 	m->id = strtoull(field[0], NULL, 10);
 	m->parent = strtoull(field[1], NULL, 10);
-	if (sscanf(field[2], "%u:%u", &m->major, &m->minor) != 2)
+	m->major = (unsigned int)strtoul(field[2], &p, 10);
+	if (*p != ':')
 		return (-1);
+	m->minor = (unsigned int)strtoul(p + 1, NULL, 10);
 	/* A mutable option comes first in either list. */
 	m->ro = option_is(field[5], "ro") || option_is(super, "ro");
 	octal_undo(field[3]);

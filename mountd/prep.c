@@ -168,7 +168,7 @@ prep_receive(struct prep *p)
 	int		 r;
 
 	while (p->pidns == -1 || p->home == -1 || p->project == -1) {
-		if ((r = imsg_recv(&p->c->ib, &msg, -1, &why)) != 1)
+		if (imsg_recv(&p->c->ib, &msg, -1, &why) != 1)
 			_exit(1);	/* the parent has given up */
 		r = prep_take(p, &msg);
 		msg_free(&msg);

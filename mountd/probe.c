@@ -76,7 +76,7 @@ trial_features(int dir, char *missing, size_t size)
 		len = strlen(missing);
 		if (gone[i])
 			snprintf(missing + len, size - len, "%s%s",
-			    len > 0 ? ", " : "", names[i]);
+			    len > 0 ? ", " : "it lacks ", names[i]);
 	}
 }
 
@@ -124,27 +124,34 @@ state_type(void)
 	return (type);
 }
 
+static char *
+probe_reason(const char *why)
+{
+	char	*text = NULL;
+
+	if (asprintf(&text, "state folder %s: its filesystem (%s) can carry "
+	    "no layer: %s: move the state to ext4, xfs, btrfs or tmpfs "
+	    "(SBX_STATE names the folder)", shown(mountd.state), state_type(),
+	    why) == -1)
+		return (NULL);
+	return (text);
+}
+
 char *
 probe_state(void)
 {
 	char	 name[32], missing[128] = "", *text = NULL;
-	int	 dir, r;
+	int	 dir;
 
 	if ((dir = trial_make(name, sizeof(name))) == -1)
 		/* Full, or read-only: PREP will say so itself. */
 		return (NULL);
 	trial_features(dir, missing, sizeof(missing));
 	if (missing[0] != '\0')
-		r = asprintf(&text, "state folder %s: its filesystem (%s) can "
-		    "carry no layer, it lacks %s: move the state to ext4, "
-		    "xfs, btrfs or tmpfs (SBX_STATE names the folder)",
-		    shown(mountd.state), state_type(), missing);
-	else if ((r = trial_overlay(dir)) == -1 && errno != ENOSPC &&
-	    errno != EDQUOT)
-		r = asprintf(&text, "state folder %s: its filesystem (%s) can "
-		    "carry no layer: %s: move the state to ext4, xfs, btrfs "
-		    "or tmpfs (SBX_STATE names the folder)",
-		    shown(mountd.state), state_type(), fault_text());
+		text = probe_reason(missing);
+	else if (trial_overlay(dir) == -1 && fault_err() != ENOSPC &&
+	    fault_err() != EDQUOT)
+		text = probe_reason(fault_text());
 	trial_end(dir, name);
 	fault_clear();
 	return (text);

@@ -178,11 +178,11 @@ resolve_each(const char *path, struct resolved *r,
 	if (more == -1)
 		return (-1);
 	if (r->target[0] == '\0') {
-		strcpy(r->target, "/");
+		strlcpy(r->target, "/", sizeof(r->target));
 		r->exists = r->dir = true;
 	}
 	if (r->name[0] == '\0')
-		strcpy(r->name, r->target);
+		strlcpy(r->name, r->target, sizeof(r->name));
 	return (0);
 }
 

@@ -97,7 +97,7 @@ run_folder_attach(struct runfiles *rf, const char *dir)
 	    (fd = fs_openat2(mountd.root, dir + 1, O_PATH | O_DIRECTORY,
 	    FS_PLAIN)) == -1)
 		return (0);
-	strcpy(rf->folder[rf->n++], dir);
+	strlcpy(rf->folder[rf->n++], dir, PATH_MAX);
 	mnt = overlay_make(rf->b, dir, fd, NULL, -1);
 	close(fd);
 	if (mnt == -1)

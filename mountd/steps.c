@@ -244,7 +244,8 @@ steps_above(struct step **sorted, size_t n, const char *path)
 	strlcpy(above, path, sizeof(above));
 	while ((slash = strrchr(above, '/')) != NULL) {
 		*slash = '\0';
-		found = bsearch(above, sorted, n, sizeof(*sorted), step_find);
+		found = bsearch(above, sorted, n, sizeof(struct step *),
+		    step_find);
 		if (found != NULL)
 			(*found)->back = true;
 	}
@@ -256,11 +257,11 @@ steps_mark(struct clean *c)
 	struct step	**sorted;
 	size_t		  i;
 
-	if ((sorted = calloc(c->nsteps, sizeof(*sorted))) == NULL)
+	if ((sorted = calloc(c->nsteps, sizeof(struct step *))) == NULL)
 		return (-1);
 	for (i = 0; i < c->nsteps; i++)
 		sorted[i] = &c->steps[i];
-	qsort(sorted, c->nsteps, sizeof(*sorted), step_compare);
+	qsort(sorted, c->nsteps, sizeof(struct step *), step_compare);
 	for (i = 0; i < c->nsteps; i++) {
 		if (step_took(c, i))
 			continue;

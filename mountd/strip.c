@@ -293,7 +293,7 @@ strip_dir(struct clean *c, const char *path, const struct strip *above,
 		    fold_undo(c, path, s.lower, s.has_lower) == -1)
 			return (-1);
 		s.plain = s.has_lower = true;
-		strcpy(s.lower, path);
+		strlcpy(s.lower, path, sizeof(s.lower));
 	}
 	r = all ? strip_everything(c, &s) : strip_listed(c, &s, v, n);
 	if (r == 0 && s.held && s.changed)

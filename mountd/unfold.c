@@ -29,7 +29,7 @@ fold_redirect(int fd, const char *above, bool has_above, char *lower)
 		return (false);
 	value[len] = '\0';
 	if (value[0] == '/')
-		strcpy(lower, value + 1);
+		strlcpy(lower, value + 1, PATH_MAX);
 	else if (!has_above || at_join(above, value, lower) == -1)
 		lower[0] = '\0';
 	return (true);
@@ -216,7 +216,7 @@ fold_bring_dir(struct clean *c, int from, int dir, const char *name,
 }
 
 /* What showed through from below comes into the layer: a folder as one that
- * says where it came from (deep: with all that is in it), the rest as copies. */
+ * says where it came from (deep: with all that is in it), the rest copied. */
 static int
 fold_bring(struct clean *c, const char *path, const char *lower, bool deep)
 {

@@ -173,8 +173,9 @@ empty(struct drive *d, const char *change, const char *when)
 {
 	ATF_CHECK_EQ_MSG(0, test_sh("cd '%s/state/s/%s' && "
 	    "for n in [0-9]*; do test \"$(readlink $n/at)\" = \"$(readlink "
-	    "project)\" && cd $n/u && { find . -mindepth 1 %s -printf '%%p %%y\n' | while read -r p y; "
-	    "do case $y in f) %s cmp \"$p\" '%s/proj/'\"$p\" || exit 1;; "
+	    "project)\" && cd $n/u && { find . -mindepth 1 %s "
+	    "-printf '%%p %%y\\n' | while read -r p y; do case $y in "
+	    "f) %s cmp \"$p\" '%s/proj/'\"$p\" || exit 1;; "
 	    "l) %s test \"$(readlink \"$p\")\" = \"$(readlink '%s/proj/'"
 	    "\"$p\")\" || exit 1;; *) echo \"$p $y\"; exit 1;; esac; done; "
 	    "exit $?; }; done; exit 1", test_scratch(), d->id,

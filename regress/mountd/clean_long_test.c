@@ -60,7 +60,8 @@ static void
 discarded_part(struct drive *d, const char *change, const char *top,
     enum how how)
 {
-	static char	before[CHANGES_LIST], want[CHANGES_LIST], got[CHANGES_LIST];
+	static char	before[CHANGES_LIST], want[CHANGES_LIST];
+	static char	got[CHANGES_LIST];
 	size_t		i, n, k;
 
 	reset();

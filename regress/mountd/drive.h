@@ -44,6 +44,7 @@ void	drive_end(void);
 /* The namespaces, PREP, the descriptors, the tree, pivoting. False: refused,
  * code and text say why. */
 bool	drive_start(struct drive *);
+void	drive_fd_send(int sock, int fd);
 /* The same up to PREP and the pid namespace, and its single steps. */
 void	drive_prep(struct drive *);
 void	drive_namespaces(struct drive *);

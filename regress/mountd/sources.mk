@@ -1,5 +1,6 @@
 # The real mountd, driven: see drive.h.
-mountd_DRIVE := regress/mountd/drive.c regress/lib/scripted.c \
+mountd_DRIVE := regress/mountd/drive.c regress/mountd/drive_in.c \
+	regress/lib/scripted.c \
 	regress/lib/sample.c regress/lib/inject.c
 $(foreach t,$(wildcard regress/mountd/*_test.c),$(eval \
     $(t:.c=)_SRCS = $(mountd_DRIVE)))
