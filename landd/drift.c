@@ -24,6 +24,9 @@ static const char	drift_landed[] = "changed since it was last landed";
 static const char	drift_unlanded[] = "removed since it was last landed";
 static const char	drift_appeared[] = "appeared since it was last landed";
 
+static const char	drift_unseen[] =
+    "landed, but not seen by the session while it runs";
+
 static int
 drift_compare(const void *a, const void *b)
 {
@@ -164,11 +167,28 @@ drift_doubt(struct walk *w, const struct item *it, struct found *fo)
 	return (0);
 }
 
+/*
+ * A folder that the session moved and holds open shows as empty to it once
+ * the move has landed, since the kernel keeps reading the real folder that is
+ * gone. That is no deletion: one leaves a whiteout, or takes the folder away.
+ * Where the session has made the folder anew the two cannot be told apart
+ * before it ends, and then neither lands.
+ */
+static bool
+drift_is_unseen(const struct walk *w, const struct item *it,
+    const struct image *base)
+{
+	return (w->job->live && base->mode != 0 && it->real && !it->view &&
+	    it->vfd != -1 && it->ln == NULL);
+}
+
 int
 drift_judge(struct walk *w, const struct item *it,
     const struct baseline *base, struct found *fo)
 {
-	if (base != NULL)
+	if (base != NULL && drift_is_unseen(w, it, &base->image))
+		fo->c.drift = drift_unseen;
+	else if (base != NULL)
 		fo->c.drift = drift_from_base(&base->image, &fo->c.pre);
 	else if (it->real && drift_recent(w, &fo->c.pre.ctime))
 		fo->c.drift = drift_changed;

@@ -131,6 +131,7 @@ land_job(struct land *l)
 	job->view = job->layer = job->stage = -1;
 	job->gitdir = job->commondir = -1;
 	job->root = l->work->project;
+	job->live = l->work->live;
 	job->hide = (const char *const *)l->work->hide.v;
 	job->t0.tv_sec = (time_t)(l->work->t0 / NSEC);
 	job->t0.tv_nsec = (long)(l->work->t0 % NSEC);
