@@ -17,6 +17,8 @@
 #include "pending.h"
 #include "session.h"
 
+#define PREP_WAIT	8000	/* ms, for each descriptor of init's */
+
 struct prep {
 	struct child	*c;
 	const struct m_PREP *m;
@@ -168,7 +170,12 @@ prep_receive(struct prep *p)
 	int		 r;
 
 	while (p->pidns == -1 || p->home == -1 || p->project == -1) {
-		if (imsg_recv(&p->c->ib, &msg, -1, &why) != 1)
+		if ((r = imsg_recv(&p->c->ib, &msg, PREP_WAIT, &why)) == -1 &&
+		    errno == ETIMEDOUT)
+			return (fault("mount.timeout", "the session's first "
+			    "process has not opened its folders in %d "
+			    "seconds", PREP_WAIT / 1000));
+		if (r != 1)
 			_exit(1);	/* the parent has given up */
 		r = prep_take(p, &msg);
 		msg_free(&msg);

@@ -2,6 +2,7 @@
  * Every kind of change, landed or discarded, stopped or live, with nothing or
  * everything held open or watched; in part; and random ones.
  */
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -290,6 +291,41 @@ CASE(random_watched, "random changes, discarded, everything watched")
 	random_rounds(2, 30);
 }
 
+/* The project on another filesystem than the layers. */
+static void
+elsewhere(enum how how, bool discard)
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	size_t		i;
+
+	ATF_REQUIRE_EQ(0, mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL));
+	drive_begin();
+	ATF_REQUIRE_EQ(0, mount("t", test_path("proj"), "tmpfs", 0,
+	    "mode=755,uid=1001,gid=1001"));
+	for (i = 0; i < nchanges; i++)
+		if (discard)
+			discarded(&d, changes[i], how, i % 2 == 0);
+		else
+			landed(&d, changes[i], how);
+	ATF_REQUIRE_EQ(0, umount(test_path("proj")));
+	drive_end();
+}
+
+CASE(elsewhere_landed, "landed live, the project on another filesystem")
+{
+	elsewhere(LIVE, false);
+}
+
+CASE(elsewhere_held, "landed, held open, on another filesystem")
+{
+	elsewhere(HELD, false);
+}
+
+CASE(elsewhere_discarded, "discarded, held open, on another filesystem")
+{
+	elsewhere(HELD, true);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, landed_stopped);
@@ -303,6 +339,9 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, watched_discarded);
 	ATF_TP_ADD_TC(tp, parts_stopped);
 	ATF_TP_ADD_TC(tp, parts_live);
+	ATF_TP_ADD_TC(tp, elsewhere_landed);
+	ATF_TP_ADD_TC(tp, elsewhere_held);
+	ATF_TP_ADD_TC(tp, elsewhere_discarded);
 	ATF_TP_ADD_TC(tp, random_landed);
 	ATF_TP_ADD_TC(tp, random_discarded);
 	ATF_TP_ADD_TC(tp, random_watched);

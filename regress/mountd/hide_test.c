@@ -3,6 +3,7 @@
  */
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,6 +89,53 @@ CASE(hidden, "B42: folder and file are empty, read-only, unremovable")
 	drive_release(&d);
 	ATF_CHECK_EQ(0, test_sh("cd '%s' && test $(grep -rl KEY home proj | "
 	    "wc -l) = 8 && test -d proj/conf", test_scratch()));
+	drive_erase(&d);
+	drive_end();
+}
+
+/* An access list with one more user, as the kernel keeps it. */
+static const unsigned char	acl[] = {
+	2, 0, 0, 0,
+	0x01, 0, 7, 0, 0xff, 0xff, 0xff, 0xff,		/* owner rwx */
+	0x02, 0, 5, 0, 0xd2, 0x04, 0, 0,		/* 1234 r-x */
+	0x04, 0, 5, 0, 0xff, 0xff, 0xff, 0xff,		/* group r-x */
+	0x10, 0, 5, 0, 0xff, 0xff, 0xff, 0xff,		/* mask */
+	0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,		/* others none */
+};
+
+CASE(attributes, "what is above a hidden path carries what the real one does")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	const char	*names[] = {
+		"system.posix_acl_access", "system.posix_acl_default"
+	};
+	char		path[64], value[256];
+	size_t		i;
+
+	drive_begin();
+	secrets();
+	for (i = 0; i < 2; i++)
+		ATF_REQUIRE_EQ(0, setxattr(test_path("proj/conf"), names[i],
+		    acl, sizeof(acl), 0));
+	ATF_REQUIRE_EQ(0, setxattr(test_path("proj/conf"), "user.note",
+	    "hello", 5, 0));
+	ATF_REQUIRE_EQ(0, setxattr(test_path("proj"), "user.top", "t", 1, 0));
+	d.hide[0] = P("proj/conf/in/skey");
+	START(&d);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/conf", d.clone[0]);
+	for (i = 0; i < 2; i++) {
+		ATF_CHECK_EQ((ssize_t)sizeof(acl), getxattr(path, names[i],
+		    value, sizeof(value)));
+		ATF_CHECK_EQ(0, memcmp(acl, value, sizeof(acl)));
+	}
+	ATF_CHECK_EQ(5, getxattr(path, "user.note", value, sizeof(value)));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", d.clone[0]);
+	ATF_CHECK_EQ(1, getxattr(path, "user.top", value, sizeof(value)));
+	/* And a file that is made in there inherits. */
+	ATF_CHECK_EQ(0, drive_sh(&d, "touch conf/new"));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/conf/new", d.clone[0]);
+	ATF_CHECK(getxattr(path, names[0], value, sizeof(value)) > 0);
+	drive_release(&d);
 	drive_erase(&d);
 	drive_end();
 }
@@ -372,6 +420,7 @@ CASE(gone, "B44: links that an earlier run left are data")
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, hidden);
+	ATF_TP_ADD_TC(tp, attributes);
 	ATF_TP_ADD_TC(tp, root);
 	ATF_TP_ADD_TC(tp, absent);
 	ATF_TP_ADD_TC(tp, untouched);

@@ -305,6 +305,22 @@ CASE(many, "twenty sessions at once, and their end with the broker's")
 	test_clean_check();
 }
 
+CASE(init_late, "an init that opens nothing is told, and leaves nothing")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+
+	drive_begin();
+	drive_namespaces(&d);
+	drive_prep(&d);
+	drive_send_fd(&d, "pidns", 0, fcntl(d.ns_pid, F_DUPFD_CLOEXEC, 0));
+	ATF_CHECK(!drive_await(&d));
+	ATF_CHECK_STREQ("mount.timeout", d.code);
+	ATF_CHECK(strstr(d.text, "has not opened its folders") != NULL);
+	ATF_CHECK_EQ(-1, access(test_path("state/s/%s", d.id), F_OK));
+	drive_kill(&d);
+	drive_end();
+}
+
 /* A filesystem that never answers: FUSE, with nobody behind it. */
 CASE(hung, "a filesystem that hangs is one session's failure, in ten seconds")
 {
@@ -350,6 +366,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, erase);
 	ATF_TP_ADD_TC(tp, early);
 	ATF_TP_ADD_TC(tp, many);
+	ATF_TP_ADD_TC(tp, init_late);
 	ATF_TP_ADD_TC(tp, hung);
 	return (atf_no_error());
 }
