@@ -48,7 +48,7 @@ clean_open(struct clean *c, struct build *b, int store, int merged)
 	c->u = c->base = c->real = c->aside = -1;
 	c->store = store;
 	c->merged = merged;
-	if (layer_project(store, project, sizeof(project)) == -1 ||
+	if (layer_project(store, project) == -1 ||
 	    (r = layer_find(store, project, &n)) == -1)
 		return (-1);
 	if (r == 0)

@@ -1,5 +1,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -39,24 +40,54 @@ store_open(const char *sid, bool make, bool *fresh)
 	return (fd);
 }
 
+/*
+ * A path that a folder is marked with. An attribute is one step with the
+ * folder's making where a file would need syncing, and has no inode: those
+ * that were removed lately make ext4 look long for the next one.
+ */
+#define MARK_AT		"trusted.sbx.at"
+#define MARK_PROJECT	"trusted.sbx.project"
+
 static int
-layer_path(char *buf, size_t size, unsigned int n, const char *leaf)
+mark_set(int dir, const char *name, const char *path)
 {
-	return (snprintf(buf, size, "%u/%s", n, leaf));
+	return (setxattr(fdpath(dir).s, name, path, strlen(path), 0));
+}
+
+/* 1: there, in path[PATH_MAX]; 0: no mark; -1: errno. */
+static int
+mark_get(int dir, const char *name, char *path)
+{
+	ssize_t	len;
+
+	len = getxattr(fdpath(dir).s, name, path, PATH_MAX - 1);
+	if (len == -1)
+		return (errno == ENODATA ? 0 : -1);
+	path[len] = '\0';
+	return (1);
+}
+
+static int
+layer_folder(int store, unsigned int n)
+{
+	char	name[32];
+
+	snprintf(name, sizeof(name), "%u", n);
+	return (openat(store, name,
+	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 /* 1: there, its path in at; 0: free; -1: errno. */
 static int
 layer_at(int store, unsigned int n, char *at)
 {
-	char	name[32];
-	ssize_t	len;
+	int	dir, r;
 
-	layer_path(name, sizeof(name), n, "at");
-	if ((len = readlinkat(store, name, at, PATH_MAX - 1)) == -1)
+	if ((dir = layer_folder(store, n)) == -1)
 		return (errno == ENOENT ? 0 : -1);
-	at[len] = '\0';
-	return (1);
+	r = mark_get(dir, MARK_AT, at);
+	close(dir);
+	return (r);
 }
 
 /* Looks until the first free number, which is in *n where none is found. */
@@ -77,66 +108,69 @@ layer_find(int store, const char *path, unsigned int *n)
 	return (fault_errno("mount.layer", "the layer of %s", shown(path)));
 }
 
+/* One of the two folders of a layer; there is one if a start was cut short. */
 static int
-layer_make(int store, unsigned int n, const char *path, int lower)
+layer_half(int dir, const char *name)
 {
-	char	name[32];
-	int	u;
-
-	snprintf(name, sizeof(name), "%u", n);
-	if (mkdirat(store, name, 0700) == -1 && errno != EEXIST)
+	if (mkdirat(dir, name, 0700) == -1 && errno != EEXIST)
 		return (-1);
-	layer_path(name, sizeof(name), n, "w");
-	if (mkdirat(store, name, 0700) == -1 && errno != EEXIST)
-		return (-1);
-	layer_path(name, sizeof(name), n, "u");
-	if (mkdirat(store, name, 0700) == -1 && errno != EEXIST)
-		return (-1);
-	u = openat(store, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (u == -1)
-		return (-1);
-	if (attr_copy(lower, u, shown(path)) == -1) {
-		close(u);
-		return (-1);
-	}
-	close(u);
-	/* The link comes last: with it the layer is there. */
-	layer_path(name, sizeof(name), n, "at");
-	return (symlinkat(path, store, name));
+	return (openat(dir, name,
+	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-int
-layer_upper(int store, unsigned int n)
+static int
+layer_make(int store, struct layer *l, const char *path, int lower)
+{
+	char	name[32];
+	int	dir, r = -1;
+
+	snprintf(name, sizeof(name), "%u", l->n);
+	if ((dir = layer_half(store, name)) == -1)
+		return (-1);
+	/* The mark comes last: with it the layer is there. */
+	if ((l->w = layer_half(dir, "w")) != -1 &&
+	    (l->u = layer_half(dir, "u")) != -1 &&
+	    attr_copy(lower, l->u, shown(path)) == 0)
+		r = mark_set(dir, MARK_AT, path);
+	close(dir);
+	return (r);
+}
+
+static int
+layer_leaf(int store, unsigned int n, const char *leaf)
 {
 	char	name[32];
 
-	layer_path(name, sizeof(name), n, "u");
+	snprintf(name, sizeof(name), "%u/%s", n, leaf);
 	return (openat(store, name,
 	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 int
+layer_upper(int store, unsigned int n)
+{
+	return (layer_leaf(store, n, "u"));
+}
+
+int
 layer_open(int store, const char *path, int lower, struct layer *l)
 {
-	char	name[32];
 	int	r;
 
 	l->u = l->w = -1;
 	if ((r = layer_find(store, path, &l->n)) == -1)
 		return (-1);
-	if (r == 0 && layer_make(store, l->n, path, lower) == -1)
-		return (fault_errno("mount.layer", "making the layer of %s",
-		    shown(path)));
-	layer_path(name, sizeof(name), l->n, "w");
-	l->w = openat(store, name,
-	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	l->u = layer_upper(store, l->n);
-	if (l->u == -1 || l->w == -1) {
-		fault_errno("mount.layer", "the layer of %s", shown(path));
-		layer_close(l);
-		return (-1);
-	}
-	return (0);
+	if (r == 1) {
+		l->u = layer_leaf(store, l->n, "u");
+		l->w = layer_leaf(store, l->n, "w");
+		r = l->u == -1 || l->w == -1 ? -1 : 0;
+	} else
+		r = layer_make(store, l, path, lower);
+	if (r == 0)
+		return (0);
+	fault_errno("mount.layer", "the layer of %s", shown(path));
+	layer_close(l);
+	return (-1);
 }
 
 void
@@ -153,29 +187,28 @@ int
 layer_set_project(int store, const char *path)
 {
 	char	now[PATH_MAX];
+	int	r;
 
-	if (symlinkat(path, store, "project") == 0)
-		return (0);
-	if (errno == EEXIST && layer_project(store, now, sizeof(now)) == 0) {
-		if (strcmp(now, path) == 0)
-			return (0);
+	if ((r = mark_get(store, MARK_PROJECT, now)) == 0)
+		r = mark_set(store, MARK_PROJECT, path);
+	else if (r == 1)
+		r = strcmp(now, path) == 0 ? 0 : 1;
+	if (r == 1)
 		return (fault("mount.project", "project %s: this session's "
 		    "layer belongs to %s", shown(path), shown(now)));
-	}
-	return (fault_errno("mount.layer", "the layer of %s", shown(path)));
+	return (r == 0 ? 0 : fault_errno("mount.layer", "the layer of %s",
+	    shown(path)));
 }
 
 int
-layer_project(int store, char *path, size_t size)
+layer_project(int store, char *path)
 {
-	ssize_t	len;
+	int	r;
 
-	len = readlinkat(store, "project", path, size - 1);
-	if (len == -1)
-		return (fault_errno("mount.layer", "this session has no layer "
-		    "of a project"));
-	path[len] = '\0';
-	return (0);
+	if ((r = mark_get(store, MARK_PROJECT, path)) == 1)
+		return (0);
+	return (r == 0 ? fault("mount.layer", "this session has no layer of "
+	    "a project") : fault_errno("mount.layer", "the session's folder"));
 }
 
 int

@@ -1,8 +1,7 @@
 /*
  * The suite's own folder of a session, STATE/s/ID: a numbered layer per
  * overlaid filesystem, N/{u,w}, and the stage of its landings. A layer's
- * number is for life: N/at is a link that reads as the path it belongs to,
- * which is one step with its making where a table would need syncing.
+ * number is for life: its folder is marked with the path it belongs to.
  */
 #ifndef MOUNTD_LAYER_H
 #define MOUNTD_LAYER_H
@@ -32,7 +31,7 @@ void	layer_close(struct layer *);
 
 /* Which layer is the project's: the path that PREP named. */
 int	layer_set_project(int store, const char *path);
-int	layer_project(int store, char *path, size_t size);
+int	layer_project(int store, char *path);	/* path[PATH_MAX] */
 
 /* The stage: the session user's; made, or checked to be this user's. */
 int	stage_make(int store, uid_t, gid_t);

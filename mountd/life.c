@@ -169,7 +169,7 @@ layer_is_pristine(const struct session *s)
 	int		 u, fd;
 	bool		 empty = true;
 
-	if (layer_project(s->store, path, sizeof(path)) == -1 ||
+	if (layer_project(s->store, path) == -1 ||
 	    layer_find(s->store, path, &n) != 1 ||
 	    (u = layer_upper(s->store, n)) == -1) {
 		fault_clear();

@@ -128,7 +128,7 @@ view_check(const struct child *c, char *project)
 	if (m->live != c->s->mounted)
 		return (fault("mount.state", "the session is %s here",
 		    m->live ? "not mounted" : "still mounted"));
-	if (layer_project(c->s->store, project, PATH_MAX) == -1)
+	if (layer_project(c->s->store, project) == -1)
 		return (-1);
 	if (strcmp(project, m->project) != 0)
 		return (fault("mount.project", "project %s: this session's is "

@@ -171,16 +171,14 @@ bool	lenient;
 void
 empty(struct drive *d, const char *change, const char *when)
 {
-	ATF_CHECK_EQ_MSG(0, test_sh("cd '%s/state/s/%s' && "
-	    "for n in [0-9]*; do test \"$(readlink $n/at)\" = \"$(readlink "
-	    "project)\" && cd $n/u && { find . -mindepth 1 %s "
+	ATF_CHECK_EQ_MSG(0, test_sh("cd '%s' && find . -mindepth 1 %s "
 	    "-printf '%%p %%y\\n' | while read -r p y; do case $y in "
 	    "f) %s cmp \"$p\" '%s/proj/'\"$p\" || exit 1;; "
 	    "l) %s test \"$(readlink \"$p\")\" = \"$(readlink '%s/proj/'"
-	    "\"$p\")\" || exit 1;; *) echo \"$p $y\"; exit 1;; esac; done; "
-	    "exit $?; }; done; exit 1", test_scratch(), d->id,
-	    lenient ? "! -type d" : "", lenient ? "" : "false && ",
-	    test_scratch(), lenient ? "" : "false && ", test_scratch()),
+	    "\"$p\")\" || exit 1;; *) echo \"$p $y\"; exit 1;; esac; done",
+	    drive_layer(d), lenient ? "! -type d" : "",
+	    lenient ? "" : "false && ", test_scratch(),
+	    lenient ? "" : "false && ", test_scratch()),
 	    "%s: %s: the layer", change, when);
 }
 

@@ -1,5 +1,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <sys/wait.h>
 
 #include <linux/openat2.h>
@@ -348,6 +349,51 @@ drive_clean(struct drive *d, bool live, bool discard,
 	if (!live)
 		list(&m.hide, d->hide);
 	return (drive_ask(d, MSG_CLEAN, -1, &m, MSG_CLEANED));
+}
+
+/* The path of N of a session, as mountd marks it. */
+static bool
+layer_of(const struct drive *d, int n, char *path)
+{
+	ssize_t	len;
+
+	len = getxattr(test_path("state/s/%s/%d", d->id, n), "trusted.sbx.at",
+	    path, PATH_MAX - 1);
+	if (len == -1)
+		return (false);
+	path[len] = '\0';
+	return (true);
+}
+
+const char *
+drive_layers(const struct drive *d)
+{
+	static char	out[2][8192];
+	static unsigned	turn;
+	char		path[PATH_MAX], *o = out[turn++ % 2];
+	int		n;
+
+	for (o[0] = '\0', n = 0; layer_of(d, n, path); n++) {
+		strlcat(o, path, sizeof(out[0]));
+		strlcat(o, "\n", sizeof(out[0]));
+	}
+	return (o);
+}
+
+const char *
+drive_layer(const struct drive *d)
+{
+	static char	out[PATH_MAX];
+	char		path[PATH_MAX];
+	int		n;
+
+	for (n = 0; layer_of(d, n, path); n++)
+		if (strcmp(path, d->project) == 0) {
+			strlcpy(out, test_path("state/s/%s/%d/u", d->id, n),
+			    sizeof(out));
+			return (out);
+		}
+	atf_tc_fail("the project has no layer");
 }
 
 const char *

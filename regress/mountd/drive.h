@@ -82,6 +82,10 @@ void	drive_look_end(struct drive_view *);
 bool	drive_clean(struct drive *, bool live, bool discard,
 	    const char *const *paths);
 
+/* Which host path a layer is of, a line each in the layers' order; and the
+ * project's, by its path. */
+const char *drive_layers(const struct drive *);
+const char *drive_layer(const struct drive *);
 /* The bytes of a file below an open folder, NULL: not there. */
 const char *drive_read(int dir, const char *path);
 
