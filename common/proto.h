@@ -260,7 +260,7 @@ struct u64v {
 	F(U64,  ms, REQ, 0)		/* from exec to the end */
 
 #define PROTO_FIELDS_DATA(F)						\
-	F(U64,  n, REQ, 0)		/* 0 in, 1 out (terminal too), 2 err */ \
+	F(U64,  n, REQ, 0)		/* 0 in, 1 out or terminal, 2 err */ \
 	F(BIN,  d, REQ, LIMIT_CHUNK)
 
 #define PROTO_FIELDS_RESIZE(F)						\
@@ -426,7 +426,8 @@ X(PEER,     SID,     ROLE_SBXD, ROLE_SPAWN, FD_ONE, LIMIT_SMALL)	\
 X(START,    START,   ROLE_SBXD, ROLE_SPAWN, FD_ONE, LIMIT_FRAME)		\
 X(STARTED,  STARTED, ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(SFD,      SFD,     ROLE_SPAWN | ROLE_SBXD | ROLE_MOUNTD | ROLE_WORKER | ROLE_INIT, \
-		     ROLE_SBXD | ROLE_NETD | ROLE_MOUNTD | ROLE_WORKER | ROLE_INIT, \
+		     ROLE_SBXD | ROLE_NETD | ROLE_MOUNTD |		\
+		     ROLE_WORKER | ROLE_INIT,				\
 		     FD_ONE, LIMIT_SMALL)				\
 X(SENDED,   SENDED,  ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(KILL,     SID,     ROLE_SBXD, ROLE_SPAWN, FD_NONE, LIMIT_SMALL)	\

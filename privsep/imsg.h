@@ -20,8 +20,8 @@ struct msgpack_zone;
 
 struct imsg_hdr {
 	uint32_t	type;
-	uint32_t	len;		/* IMSG_FD_MARK: a descriptor comes with it */
-	uint32_t	peerid;		/* the request's id, echoed in answers */
+	uint32_t	len;		/* IMSG_FD_MARK: with a descriptor */
+	uint32_t	peerid;		/* the request's id, echoed */
 	uint32_t	pid;
 };
 #define IMSG_FD_MARK	0x80000000U
@@ -48,7 +48,7 @@ struct outbuf {
 struct imsgbuf {
 	int		 fd;
 	enum role	 self, other;
-	bool		 lax;		/* ignore unknown keys (newer clients) */
+	bool		 lax;		/* unknown keys of newer clients */
 	bool		 parts;		/* a client has none before its HELLO */
 	TAILQ_HEAD(, outbuf) out;
 	size_t		 queued;	/* bytes not yet written */

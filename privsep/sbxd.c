@@ -3,6 +3,7 @@
  * everything up before the first client is heard.
  */
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -107,11 +108,10 @@ signals_watch(void)
 static void
 boot_read(void)
 {
-	ssize_t	n;
 	int	fd;
 
 	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	if (fd == -1 || (n = read(fd, sbxd.boot, sizeof(sbxd.boot) - 1)) <= 0)
+	if (fd == -1 || read(fd, sbxd.boot, sizeof(sbxd.boot) - 1) <= 0)
 		fatal("/proc/sys/kernel/random/boot_id");
 	sbxd.boot[strcspn(sbxd.boot, "\n")] = '\0';
 	close(fd);
@@ -189,6 +189,10 @@ main(int argc, char **argv)
 		log_fatal_to(READY_FD);
 	} else
 		stdio_fill();
+	/* A starter's other descriptors are none of a broker's. */
+	if (syscall(SYS_close_range, sbxd.conf.embedded ? READY_FD + 1U : 3U,
+	    ~0U, 0) == -1)
+		fatal("close_range");
 	if (geteuid() != 0)
 		fatalx("started as uid %u: start it as root",
 		    (unsigned int)geteuid());

@@ -88,7 +88,7 @@ struct session {
 	bool		 killed, released;
 	uint32_t	 release;	/* RELEASE's number */
 	bool		 pristine;	/* its project's layer is empty */
-	struct event	*unsynced;	/* record and seal, not on the disk yet */
+	struct event	*unsynced;	/* record and seal, not on disk yet */
 	/* removal: who waits for it, if anybody does */
 	bool		 erase;
 	bool		 unrecovered;	/* its landing, though we tried */
@@ -162,7 +162,7 @@ void		 clients_listen(void);
 void		 client_drop(struct client *);
 bool		 client_may(const struct client *, const struct session *);
 /* Finds the session of a request or answers ERROR. */
-struct session	*client_session(struct peer *, uint32_t, const char *id);
+struct session	*client_session(struct peer *, uint32_t, const char *sid);
 void		 client_send_session(struct client *, uint32_t,
 		    const struct session *);
 /* Short, so that it goes out at once: in a list, and before a connection is

@@ -20,7 +20,7 @@
 static void
 cgroup_mount(char *out, size_t size)
 {
-	char	*line = NULL, *p, point[LIMIT_PATH + 1];
+	char	*line = NULL, point[LIMIT_PATH + 1];
 	size_t	 room = 0;
 	FILE	*f;
 
@@ -28,7 +28,7 @@ cgroup_mount(char *out, size_t size)
 	if ((f = fopen("/proc/self/mountinfo", "re")) == NULL)
 		fatal("/proc/self/mountinfo");
 	while (out[0] == '\0' && getline(&line, &room, f) != -1) {
-		if ((p = strstr(line, " - cgroup2 ")) == NULL)
+		if (strstr(line, " - cgroup2 ") == NULL)
 			continue;
 		if (sscanf(line, "%*d %*d %*s %*s %4095s", point) == 1)
 			strlcpy(out, point, size);

@@ -437,11 +437,11 @@ sessions_sort(void)
 
 	if (n == 0)
 		return;
-	if ((v = calloc(n, sizeof(*v))) == NULL)
+	if ((v = calloc(n, sizeof(struct session *))) == NULL)
 		fatal("sessions");
 	TAILQ_FOREACH(s, &sbxd.sessions, entry)
 		v[i++] = s;
-	qsort(v, n, sizeof(*v), folder_cmp);
+	qsort(v, n, sizeof(struct session *), folder_cmp);
 	TAILQ_INIT(&sbxd.sessions);
 	for (i = 0; i < n; i++)
 		TAILQ_INSERT_TAIL(&sbxd.sessions, v[i], entry);

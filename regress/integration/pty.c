@@ -50,6 +50,7 @@ static bool
 take(int ms)
 {
 	struct pollfd	pfd = { .fd = master, .events = POLLIN };
+	char		*grown;
 	ssize_t		n;
 
 	if (master == -1)
@@ -58,8 +59,9 @@ take(int ms)
 		return (true);
 	if (nshown + 65536 > room) {
 		room = 2 * room + 65536;
-		if ((shown = realloc(shown, room)) == NULL)
+		if ((grown = realloc(shown, room)) == NULL)
 			err(NOT_FOLLOWED, "realloc");
+		shown = grown;
 	}
 	n = read(master, shown + nshown, 65536);
 	if (n == -1 && errno == EINTR)

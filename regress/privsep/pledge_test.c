@@ -114,7 +114,6 @@ ATF_TC_BODY(allow_lists_kill, tc)
 		CALL(ALLOW, bpf, 0, 0, 0), CALL(ALLOW, perf_event_open, 0),
 		CALL(ALLOW, io_uring_setup, 0, 0), CALL(ALLOW, keyctl, 0),
 		CALL(ALLOW, open_by_handle_at, -1, 0, 0),
-		CALL(ALLOW, name_to_handle_at, -1, 0, 0, 0, 0),
 		CALL(ALLOW, process_vm_readv, 0), CALL(ALLOW, personality, -1),
 		CALL(ALLOW, process_vm_writev, 0), CALL(ALLOW, kcmp, 0),
 		CALL(ALLOW, pidfd_open, 1, 0),
