@@ -444,7 +444,9 @@ job_clean(struct job *j, const struct m_LANDED *m)
 {
 	struct m_CLEAN	clean = {
 		.session = j->session->rec.r.session, .live = j->live,
-		.discard = j->what == J_DISCARD, .paths = m->paths
+		.discard = j->what == J_DISCARD, .paths = m->paths,
+		/* A stopped session's is known to nobody else. */
+		.hide = j->session->rec.r.hide
 	};
 
 	if (m->paths.n == 0) {
