@@ -71,10 +71,14 @@ sbx_tree() {
 # sbx_suite_start [OPTION...]: sbxd -d in the background, by $SBX_STATE. Its
 # log is $SBX_SCRATCH/sbxd.log, its pid $sbx_suite.
 sbx_suite_start() {
+	: >>"$SBX_SCRATCH/sbxd.log"
+	sbx_ready=$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")
 	sbxd -d "$@" </dev/null >>"$SBX_SCRATCH/sbxd.log" 2>&1 &
 	sbx_suite=$!
 	sbx_n=0
-	until [ -S "$SBX_STATE/sbxd.sock" ]; do
+	# The socket is there before the helpers are.
+	until [ "$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")" -gt \
+	    "$sbx_ready" ]; do
 		sbx_n=$((sbx_n + 1))
 		if [ "$sbx_n" -gt 200 ] || ! kill -0 "$sbx_suite" 2>/dev/null
 		then
