@@ -362,9 +362,10 @@ commit(void *arg, const uint8_t *p, size_t len)
 		}
 	if (close(fd) == -1)
 		return (-1);
-	/* The intent is kept for who wants to cut the journal back to it. */
+	/* The intent is kept for who wants to cut the journal back to it: by
+	 * a second name, so that a journal is there at every call. */
 	if (w->commits == 2)
-		(void)renameat(w->fd, "J", w->fd, "J.first");
+		(void)linkat(w->fd, "J", w->fd, "J.first", 0);
 	return (renameat(w->fd, "J.new", w->fd, "J"));
 }
 
