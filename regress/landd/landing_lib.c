@@ -364,8 +364,8 @@ commit(void *arg, const uint8_t *p, size_t len)
 		return (-1);
 	/* The intent is kept for who wants to cut the journal back to it: by
 	 * a second name, so that a journal is there at every call. */
-	if (w->commits == 2)
-		(void)linkat(w->fd, "J", w->fd, "J.first", 0);
+	if (w->commits == 2 && linkat(w->fd, "J", w->fd, "J.first", 0) == -1)
+		return (-1);
 	return (renameat(w->fd, "J.new", w->fd, "J"));
 }
 
