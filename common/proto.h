@@ -113,11 +113,11 @@ struct u64v {
 	F(U64V, groups, OPT, LIMIT_GROUPS)				\
 	F(U64,  umask, OPT, 0)		/* 0: 022 */
 
-/* early: answered when it is known that nothing was changed, though its mounts
- * are there still; then only REMOVE may follow. */
+/* remove: a session that has changed nothing goes, and is answered as "removed"
+ * when that is known, though the kernel may be at its mounts still. */
 #define PROTO_FIELDS_WAIT(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
-	F(BOOL, early, OPT, 0)
+	F(BOOL, remove, OPT, 0)
 
 #define PROTO_FIELDS_REMOVE(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
@@ -141,7 +141,8 @@ struct u64v {
 #define PROTO_FIELDS_SESSION(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(STR,  name, OPT, LIMIT_NAME)					\
-	F(STR,  state, REQ, 16)	/* starting running ending ended failed */ \
+	F(STR,  state, REQ, 16)	/* starting running ending ended failed	\
+				   removed */				\
 	F(STR,  owner, REQ, LIMIT_NAME)	/* "uid:N" without a bot */	\
 	F(STR,  user, REQ, 64)						\
 	F(U64,  uid, REQ, 0)						\

@@ -189,6 +189,22 @@ layer_is_pristine(const struct session *s)
 	return (empty);
 }
 
+/*
+ * Closing the last descriptor of a clone unmounts it, which can wait for the
+ * disk. The parent has to serve the other sessions: so it closes its own
+ * first, and then says OK.
+ */
+static void
+release_go(struct child *c)
+{
+	const char	*why;
+	struct msg	 msg;
+
+	if (imsg_recv(&c->ib, &msg, -1, &why) != 1)
+		_exit(1);	/* the parent is gone */
+	msg_free(&msg);
+}
+
 int
 release_run(struct child *c)
 {
@@ -202,7 +218,7 @@ release_run(struct child *c)
 	if (layer_is_pristine(s))
 		child_send(c, MSG_PRISTINE, -1, &sid);
 	watched = release_watch(s, &w) == 0;
-	/* The parent has closed its own: these may be the last. */
+	release_go(c);
 	for (i = 0; i < CLONE_COUNT; i++)
 		close(s->clone[i]);
 	for (i = 0; i < s->nkept; i++)

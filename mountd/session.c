@@ -266,8 +266,10 @@ session_release(struct session *s, uint32_t id)
 	struct msg	msg = { .type = MSG_RELEASE, .id = id, .fd = -1 };
 
 	session_run(s, &msg, release_run);
-	/* The child has them; whoever is the last ends the mounts. */
+	/* The child has them, and waits for our OK before it ends them. */
 	session_drop_clones(s);
+	if (s->job != NULL)
+		peer_send(s->job->child, MSG_OK, 0, -1, NULL);
 	s->mounted = false;
 }
 

@@ -62,7 +62,7 @@ struct waiter {
 	TAILQ_ENTRY(waiter) entry;
 	struct client	*client;
 	uint32_t	 id;
-	bool		 early;
+	bool		 remove;
 };
 
 enum session_state {
@@ -163,6 +163,7 @@ void		 client_drop(struct client *);
 bool		 client_may(const struct client *, const struct session *);
 /* Finds the session of a request or answers ERROR. */
 struct session	*client_session(struct peer *, uint32_t, const char *sid);
+bool		 owner_is(struct peer *, uint32_t, const struct session *);
 void		 client_send_session(struct client *, uint32_t,
 		    const struct session *);
 /* Short, so that it goes out at once: in a list, and before a connection is
@@ -187,7 +188,8 @@ void		 session_save(struct session *);
 /* Record and seal to the disk, soon; now, if that was not done yet. */
 void		 session_sync_soon(struct session *);
 void		 session_sync(struct session *);
-void		 session_answer(struct session *, bool early);
+void		 session_answer(struct session *, bool removed);
+void		 session_untouched(struct session *);
 void		 session_end(struct session *, const char *reason);
 void		 session_fail(struct session *, const char *code,
 		    const char *reason);

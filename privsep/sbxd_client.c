@@ -83,7 +83,7 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 	const struct m_RECORD	*r = &s->rec.r;
 	struct m_SESSION	 m = {
 		.session = r->session, .name = r->name,
-		.state = session_state(s), .owner = r->owner, .user = r->user,
+		.state = s->erase ? "removed" : session_state(s), .owner = r->owner, .user = r->user,
 		.uid = r->uid, .project = r->project, .home = r->home,
 		.cwd = r->cwd, .argv = r->argv, .hide = r->hide, .ro = r->ro,
 		.network = r->network, .created = r->created,
@@ -254,10 +254,10 @@ client_on_wait(struct peer *p, struct msg *msg)
 	struct session		*s;
 	struct waiter		*w;
 
-	if ((s = client_session(p, msg->id, m->session)) == NULL)
+	if ((s = client_session(p, msg->id, m->session)) == NULL ||
+	    (m->remove && !owner_is(p, msg->id, s)))
 		return;
-	if (s->state == S_ENDED || s->state == S_FAILED ||
-	    (m->early && s->state == S_ENDING && s->pristine)) {
+	if (s->state == S_ENDED || s->state == S_FAILED) {
 		client_send_session(p->ctx, msg->id, s);
 		return;
 	}
@@ -269,8 +269,10 @@ client_on_wait(struct peer *p, struct msg *msg)
 	}
 	w->client = p->ctx;
 	w->id = msg->id;
-	w->early = m->early;
+	w->remove = m->remove;
 	TAILQ_INSERT_TAIL(&s->waiters, w, entry);
+	if (m->remove && s->pristine)
+		session_untouched(s);
 }
 
 static const struct handler client_table[] = {

@@ -249,8 +249,7 @@ mountd_on_pristine(struct peer *p, struct msg *msg)
 	(void)p;
 	if (s == NULL || s->state != S_ENDING || !s->ran)
 		return;
-	s->pristine = true;
-	session_answer(s, true);
+	session_untouched(s);
 }
 
 static void

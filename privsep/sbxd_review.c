@@ -37,7 +37,7 @@ review_session(struct peer *p, uint32_t id, const char *sid)
 
 /* Landing and throwing away are the owner's, or root's; the user that the
  * session runs as only looks. */
-static bool
+bool
 owner_is(struct peer *p, uint32_t id, const struct session *s)
 {
 	const struct client	*c = p->ctx;
@@ -210,13 +210,6 @@ client_on_remove(struct peer *p, struct msg *msg)
 	if ((s = client_session(p, msg->id, m->session)) == NULL ||
 	    !owner_is(p, msg->id, s))
 		return;
-	/* Nothing is in it: it goes when the kernel has ended its mounts, and
-	 * its client does not wait for that. */
-	if (s->state == S_ENDING && s->pristine && s->job == NULL) {
-		s->erase = true;
-		peer_send(p, MSG_OK, msg->id, -1, NULL);
-		return;
-	}
 	if (s->state != S_ENDED && s->state != S_FAILED) {
 		peer_error(p, msg->id, "session.running", "session %s is %s: "
 		    "end its command first", m->session, session_state(s));

@@ -263,18 +263,35 @@ session_remove(struct session *s)
 }
 
 void
-session_answer(struct session *s, bool early)
+session_answer(struct session *s, bool removed)
 {
 	struct waiter	*w, *next;
 
 	TAILQ_FOREACH_SAFE(w, &s->waiters, entry, next) {
-		if (early && !w->early)
+		if (removed && !w->remove)
 			continue;
 		TAILQ_REMOVE(&s->waiters, w, entry);
 		w->client->waits--;
 		client_send_session(w->client, w->id, s);
 		free(w);
 	}
+}
+
+/* Nothing is in it: who said so beforehand need not ask for its removal, nor
+ * wait while the kernel ends its mounts. */
+void
+session_untouched(struct session *s)
+{
+	struct waiter	*w;
+
+	s->pristine = true;
+	if (s->job != NULL)
+		return;
+	TAILQ_FOREACH(w, &s->waiters, entry)
+		if (w->remove)
+			s->erase = true;
+	if (s->erase)
+		session_answer(s, true);
 }
 
 /* The processes and mounts are gone: the session is only its layer now. */

@@ -201,13 +201,16 @@ choice_after(struct conn *c, const struct after *a)
 	struct m_SID	 body = { .session = a->session };
 	struct review	 r;
 	struct msg	 msg;
+	bool		 removed;
 
 	conn_finish(c);
 	conn_expect(c, MSG_SESSION, &msg, CONN_START_MS);
 	choice_notes(msg.body);
+	removed = strcmp(((const struct m_SESSION *)msg.body)->state,
+	    "removed") == 0;
 	msg_free(&msg);
-	/* Most often nothing has changed: one review instead of two. */
-	if (!a->keep && choice_remove(c, a->session, false))
+	/* Nothing was written into its project, or nothing of it is left. */
+	if (removed || (!a->keep && choice_remove(c, a->session, false)))
 		return;
 	review_get(c, a->session, MSG_CHANGES, &body, &r);
 	if (!review_any(&r))

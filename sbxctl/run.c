@@ -239,7 +239,7 @@ run_start(struct conn *c)
 static struct conn *
 run_wait(const struct conn *c, const char *sid, bool keep)
 {
-	struct m_WAIT	 body = { .session = sid, .early = !keep };
+	struct m_WAIT	 body = { .session = sid, .remove = !keep };
 	struct conn	*second = conn_again(c);
 
 	if (second == NULL)

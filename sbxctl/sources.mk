@@ -6,5 +6,6 @@ sbxctl_SRCS =	sbxctl/sbxctl.c sbxctl/options.c sbxctl/say.c \
 		sbxctl/review.c sbxctl/landing.c sbxctl/doctor.c \
 		sbxctl/out_text.c sbxctl/out_json.c
 # The password file's users come through NSS, which a static program lacks:
-# linked dynamically.
+# libc is linked dynamically. The others would cost 0.4 ms at each start.
+sbxctl_STATIC =	libs
 sbxctl_LIBS =	jansson

@@ -9,6 +9,7 @@
  *	hold N		N connections at once, held until stdin ends
  *	mute N		HELLO, N requests, and never a read; until stdin ends
  *	leave SID	asks for its patch and goes in the middle of it
+ *	owner SID	asks for all that is its owner's, each on a line
  * What the suite says before it hangs up is printed, made visible.
  */
 #include <sys/resource.h>
@@ -190,6 +191,50 @@ leave(const char *sid)
 	exit(0);
 }
 
+/* One request, and what became of it: "SHOW: SESSION", "APPLY: auth.denied". */
+static void
+ask(struct imsgbuf *ib, uint32_t type, const void *body)
+{
+	static uint32_t	 id;
+	struct msg	 msg;
+	const char	*why = "";
+
+	if (imsg_send(ib, type, ++id, -1, body) == -1)
+		err(2, "%s", proto_name(type));
+	do {
+		if (imsg_recv(ib, &msg, 20000, &why) != 1)
+			errx(2, "%s: no answer: %s", proto_name(type), why);
+		if (msg.id == id)
+			printf("%s: %s\n", proto_name(type), msg.type ==
+			    MSG_ERROR ? ((const struct m_ERROR *)msg.body)->code
+			    : proto_name(msg.type));
+		type = msg.id == id ? 0 : type;
+		msg_free(&msg);
+	} while (type != 0);
+}
+
+static void
+owner(const char *sid)
+{
+	struct m_SID	 show = { .session = sid };
+	struct m_WAIT	 gone = { .session = sid, .remove = true };
+	struct m_REMOVE	 rm = { .session = sid, .discard = true };
+	struct m_APPLY	 apply = { .session = sid };
+	struct m_DISCARD discard = { .session = sid };
+	struct imsgbuf	 ib;
+	int		 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
+	ask(&ib, MSG_SHOW, &show);
+	ask(&ib, MSG_WAIT, &gone);
+	ask(&ib, MSG_REMOVE, &rm);
+	ask(&ib, MSG_DISCARD, &discard);
+	ask(&ib, MSG_APPLY, &apply);
+	exit(0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -209,6 +254,8 @@ main(int argc, char **argv)
 		mute(n);
 	else if (strcmp(argv[2], "leave") == 0 && argc > 3)
 		leave(argv[3]);
+	else if (strcmp(argv[2], "owner") == 0 && argc > 3)
+		owner(argv[3]);
 	else {
 		fd = connected();
 		if (strcmp(argv[2], "half") == 0)

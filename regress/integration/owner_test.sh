@@ -1,0 +1,61 @@
+# Who lands and discards: the session's owner and root. The user that it runs as
+# looks, as admins do; for everybody else it is not there.
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
+
+# asked FILE USER: that one's connection is answered what the file says.
+asked()
+{
+	setpriv --reuid "$2" --clear-groups \
+	    "$tools/client" "$SBX_STATE/sbxd.sock" owner "$sid" >answers ||
+	    atf_fail "status $? of client"
+	int_same "$(cat "$1")" "$(cat answers)" "not what $2 may"
+}
+
+atf_test_case theirs
+theirs_head()
+{
+	atf_set descr "the session's user and admins look, others see nothing"
+	atf_set require.user root
+}
+theirs_body()
+{
+	echo '{"roles": {"admin": [23456]}}' >conf
+	int_begin -f "$PWD/conf"
+	# No group of this machine is the suite's: as if all were in it.
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	int_keep sh -c 'echo mine >>a.txt'
+	before=$(int_bytes "$P")
+	cat >look <<-EOT
+		SHOW: SESSION
+		WAIT: auth.denied
+		REMOVE: auth.denied
+		DISCARD: auth.denied
+		APPLY: auth.denied
+	EOT
+	asked look "$int_user"
+	sed 's/: .*/: session.unknown/' look >none
+	asked look 23456
+	asked none 34567
+	# Running, its user cannot have it removed at its end either.
+	kept=$sid
+	int_live live cat
+	asked look "$int_user"
+	asked look 23456
+	asked none 34567
+	exec 9>&-
+	wait "$live" || atf_fail "status $? of cat"
+	atf_check -o match:"^$sid .*ended" -o match:"^$kept .*ended" sbxctl ls
+	int_same "$before" "$(int_bytes "$P")" "the project has changed"
+	# The owner, asked the same, does.
+	sid=$kept
+	atf_check -o match:'REMOVE: OK' "$tools/client" \
+	    "$SBX_STATE/sbxd.sock" owner "$sid"
+	atf_check -o not-match:"$kept" sbxctl ls
+	int_end
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case theirs
+}
