@@ -28,7 +28,7 @@ struct prep {
 	/* As init opened them, with the user's rights. */
 	int		 pidns, home, project;
 	int		*init_ro;
-	bool		 all;
+	bool		 seen;		/* compared with ours */
 };
 
 static int
@@ -162,14 +162,15 @@ prep_take(struct prep *p, struct msg *msg)
 	return (0);
 }
 
+/* Until that one is there. */
 static int
-prep_receive(struct prep *p)
+prep_receive(struct prep *p, const int *fd)
 {
 	const char	*why = NULL;
 	struct msg	 msg;
 	int		 r;
 
-	while (p->pidns == -1 || p->home == -1 || p->project == -1) {
+	while (*fd == -1) {
 		if ((r = imsg_recv(&p->c->ib, &msg, PREP_WAIT, &why)) == -1 &&
 		    errno == ETIMEDOUT)
 			return (fault("mount.timeout", "the session's first "
@@ -182,7 +183,6 @@ prep_receive(struct prep *p)
 		if (r == -1)
 			return (-1);
 	}
-	p->all = true;
 	return (0);
 }
 
@@ -212,7 +212,20 @@ prep_compare(struct prep *p)
 			    "not what the session's user opened",
 			    shown(p->m->ro.v[i])));
 	}
-	return (pidns_check(p->pidns));
+	return (0);
+}
+
+/* What init opened: nothing is read-only for it that it has not. */
+static int
+prep_opened(struct prep *p)
+{
+	if (p->seen)
+		return (0);
+	p->seen = true;
+	if (prep_receive(p, &p->home) == -1 ||
+	    prep_receive(p, &p->project) == -1)
+		return (-1);
+	return (prep_compare(p));
 }
 
 static void
@@ -293,17 +306,16 @@ prep_run(struct child *c)
 		return (-1);
 	p.t.b.steady = p.w.project;
 	/*
-	 * Everything but /proc is made while init is still on its way; only
-	 * where a path is read-only does the plan hang on what it opened.
+	 * Everything is made while init is still on its way; only where a
+	 * path is read-only does the plan hang on what it opened.
 	 */
-	if (p.m->ro.n > 0 &&
-	    (prep_receive(&p) == -1 || prep_compare(&p) == -1))
+	if (p.m->ro.n > 0 && prep_opened(&p) == -1)
 		return (-1);
-	if (tree_make(&p.t, &p.w) == -1)
-		return (-1);
-	if (!p.all && (prep_receive(&p) == -1 || prep_compare(&p) == -1))
-		return (-1);
-	if (tree_finish(&p.t, p.pidns) == -1)
+	if (tree_make(&p.t, &p.w) == -1 ||
+	    prep_receive(&p, &p.pidns) == -1 ||
+	    pidns_check(p.pidns) == -1 ||
+	    tree_finish(&p.t, p.pidns) == -1 ||
+	    prep_opened(&p) == -1)
 		return (-1);
 	return (prep_answer(&p));
 }

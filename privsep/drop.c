@@ -17,12 +17,13 @@
 static int
 cap_last(void)
 {
-	int	c;
+	static int	last = -1;
 
-	for (c = 0; c < 64; c++)
-		if (prctl(PR_CAPBSET_READ, c, 0, 0, 0) == -1)
-			return (c - 1);
-	return (63);
+	if (last == -1)
+		while (last < 63 && prctl(PR_CAPBSET_READ, last + 1, 0, 0,
+		    0) != -1)
+			last++;
+	return (last);
 }
 
 /*

@@ -193,7 +193,7 @@ send_spawn(struct session *s, int client, int worker)
 }
 
 static void
-send_others(struct session *s)
+send_mountd(struct session *s)
 {
 	const struct m_RECORD	*r = &s->rec.r;
 	struct m_PREP		 prep = {
@@ -201,11 +201,17 @@ send_others(struct session *s)
 		.home = r->home, .project = r->project, .hide = r->hide,
 		.ro = r->ro, .argv = r->argv
 	};
-	struct m_NET		 net = {
-		.session = r->session, .network = r->network
-	};
 
 	peer_send(sbxd.helper[H_MOUNTD], MSG_PREP, 0, -1, &prep);
+}
+
+static void
+send_netd(struct session *s)
+{
+	struct m_NET	net = {
+		.session = s->rec.r.session, .network = s->rec.r.network
+	};
+
 	peer_send(sbxd.helper[H_NETD], MSG_NET, 0, -1, &net);
 }
 
@@ -312,9 +318,11 @@ new_start(struct session *s, struct client *c, uint32_t id,
 		close(pair[1]);
 		return (-1);
 	}
+	/* Who has the most to do begins first. */
+	send_mountd(s);
 	send_spawn(s, forspawn, pair[1]);
-	send_others(s);
 	send_worker(s, m, listener, terminal);
+	send_netd(s);
 	return (0);
 }
 

@@ -336,7 +336,9 @@ with_extra(const char *kind, uint64_t n, bool twice)
 	drive_namespaces(&d);
 	drive_prep(&d);
 	for (i = 0; i < 1 + twice; i++)
-		drive_send_fd(&d, kind, n, open("/", O_PATH | O_CLOEXEC));
+		drive_send_fd(&d, kind, n, strcmp(kind, "pidns") == 0 ?
+		    fcntl(d.ns_pid, F_DUPFD_CLOEXEC, 0) :
+		    open("/", O_PATH | O_CLOEXEC));
 	ATF_CHECK(!drive_await(&d));
 	ATF_CHECK_STREQ("mount.descriptor", d.code);
 	drive_kill(&d);
