@@ -126,21 +126,16 @@ dev_fill(int dev)
 }
 
 int
-dev_attach(int tree)
+dev_make(void)
 {
-	int	dev, point, r = -1;
+	int	dev;
 
 	/* Not NODEV: the nodes are mounts of their own, but /dev/ptmx is
 	 * opened through this one. */
 	dev = fs_tmpfs("mode=0755,size=64k,nr_inodes=64,uid=0,gid=0",
 	    DEV_ATTRS, "/dev");
-	if (dev == -1)
-		return (-1);
-	if (dev_fill(dev) == 0 &&
-	    (point = point_open(tree, "/dev", true, true)) != -1) {
-		r = fs_attach(dev, point, "/dev");
-		close(point);
-	}
+	if (dev == -1 || dev_fill(dev) == 0)
+		return (dev);
 	close(dev);
-	return (r);
+	return (-1);
 }

@@ -43,18 +43,11 @@ fresh_put(int tree, const char *path, int mnt)
 	return (r);
 }
 
-int
-tmp_attach(int tree)
+static int
+tmp_make(void)
 {
-	int	mnt, r;
-
-	mnt = fs_tmpfs(TMP_OPTIONS, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
-	    "/tmp");
-	if (mnt == -1)
-		return (-1);
-	r = fresh_put(tree, "/tmp", mnt);
-	close(mnt);
-	return (r);
+	return (fs_tmpfs(TMP_OPTIONS, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
+	    "/tmp"));
 }
 
 static int
@@ -66,47 +59,77 @@ run_folder(int run, const char *name, mode_t mode, uid_t uid, gid_t gid)
 	return (0);
 }
 
-int
-run_attach(int tree, uid_t uid, gid_t gid)
+static int
+run_make(void)
 {
-	char	own[32];
-	int	mnt, r = -1;
+	int	mnt;
 
 	mnt = fs_tmpfs(RUN_OPTIONS, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 	    "/run");
-	if (mnt == -1)
-		return (-1);
-	snprintf(own, sizeof(own), "user/%u", (unsigned int)uid);
-	if (run_folder(mnt, "lock", 01777, 0, 0) == 0 &&
-	    run_folder(mnt, "user", 0755, 0, 0) == 0 &&
-	    run_folder(mnt, own, 0700, uid, gid) == 0)
-		r = fresh_put(tree, "/run", mnt);
+	if (mnt == -1 || (run_folder(mnt, "lock", 01777, 0, 0) == 0 &&
+	    run_folder(mnt, "user", 0755, 0, 0) == 0))
+		return (mnt);
 	close(mnt);
-	return (r);
+	return (-1);
 }
 
 /*
  * The host's own sysfs without what is mounted in it, which are debugfs,
- * tracefs, securityfs and the cgroups.
+ * tracefs, securityfs and the cgroups. A machine without one: nothing.
  */
-int
-sys_attach(int tree, int face)
+static int
+sys_make(int face)
 {
 	struct statfs	sf;
-	int		mnt, r;
+	int		mnt;
 
 	mnt = open_tree(AT_FDCWD, "/sys", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (mnt == -1)
 		return (fault_errno("mount.failed", "/sys"));
 	if (fstatfs(mnt, &sf) == -1 || sf.f_type != SYSFS_MAGIC) {
-		/* A machine without one: nothing of it is shown. */
 		close(mnt);
-		return (face_cover(face, tree, "/sys"));
+		return (face_clone(face, true, "/sys"));
 	}
-	r = fs_attr(mnt, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/sys");
-	if (r == 0)
-		r = fresh_put(tree, "/sys", mnt);
+	if (fs_attr(mnt, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/sys") == 0 &&
+	    face_cover(face, mnt, "/firmware") == 0)
+		return (mnt);
 	close(mnt);
-	return (r == 0 ? face_cover(face, tree, "/sys/firmware") : -1);
+	return (-1);
+}
+
+int
+fresh_make(struct fresh *f)
+{
+	f->dev = f->sys = f->tmp = f->run = -1;
+	if ((f->face = face_make()) != -1 &&
+	    (f->dev = dev_make()) != -1 &&
+	    (f->sys = sys_make(f->face)) != -1 &&
+	    (f->tmp = tmp_make()) != -1 &&
+	    (f->run = run_make()) != -1)
+		return (0);
+	close(f->face);
+	close(f->dev);
+	close(f->sys);
+	close(f->tmp);
+	return (-1);
+}
+
+int
+fresh_attach(struct fresh *f, int tree, uid_t uid, gid_t gid)
+{
+	char	own[32];
+	int	r = -1;
+
+	snprintf(own, sizeof(own), "user/%u", (unsigned int)uid);
+	if (fresh_put(tree, "/dev", f->dev) == 0 &&
+	    fresh_put(tree, "/sys", f->sys) == 0 &&
+	    fresh_put(tree, "/tmp", f->tmp) == 0 &&
+	    run_folder(f->run, own, 0700, uid, gid) == 0)
+		r = fresh_put(tree, "/run", f->run);
+	close(f->dev);
+	close(f->sys);
+	close(f->tmp);
+	close(f->run);
+	return (r);
 }

@@ -15,11 +15,21 @@ struct build;
 /* The fresh folder that path equals or lies below, NULL: none. */
 const char *fresh_over(const char *path);
 
-/* Each attaches one of them to the tree. */
-int	dev_attach(int tree);
-int	sys_attach(int tree, int face);
-int	tmp_attach(int tree);
-int	run_attach(int tree, uid_t, gid_t);
+/*
+ * Detached mounts that are alike for every session but for its uid, and hang
+ * on nothing that a request says: they can be made before one comes.
+ */
+struct fresh {
+	int	face;		/* see point.h */
+	int	dev, sys, tmp, run;
+};
+
+/* -1: a fault, and nothing of it is left open. */
+int	fresh_make(struct fresh *);
+/* Attaches and closes them, all but the face. */
+int	fresh_attach(struct fresh *, int tree, uid_t, gid_t);
+int	dev_make(void);
+
 /* pidns: checked to be a session's. */
 int	proc_attach(int tree, int face, int pidns);
 int	pidns_check(int pidns);

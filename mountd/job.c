@@ -13,8 +13,8 @@
 #include "fault.h"
 #include "job.h"
 #include "mountd.h"
+#include "spare.h"
 
-#define JOB_SECONDS	10	/* for a request, or between signs of life */
 #define JOB_FDS		(3 * CLONE_COUNT + LAYER_MAX)
 
 static TAILQ_HEAD(, job) jobs = TAILQ_HEAD_INITIALIZER(jobs);
@@ -118,7 +118,7 @@ child_main(struct session *s, const struct msg *msg, int sock,
 		_exit(0);
 	e = (struct m_ERROR){
 		.code = fault_code(), .message = fault_text(),
-		.at = s != NULL ? s->id : NULL
+		.at = c.s != NULL ? c.s->id : NULL
 	};
 	child_send(&c, MSG_ERROR, -1, &e);
 	/* What is on its way to us still must not meet a closed socket: the
@@ -156,6 +156,7 @@ job_settle(struct job *j)
 {
 	if (!j->late && (j->child != NULL || !j->reaped))
 		return;
+	spare_over(j);
 	session_job_over(j);
 	job_free(j);
 }
@@ -205,12 +206,12 @@ job_kill(struct job *j)
 		kill(j->pid, SIGKILL);
 }
 
-static void
-job_rearm(struct job *j)
+void
+job_await(struct job *j, bool due)
 {
-	struct timeval	tv = { .tv_sec = JOB_SECONDS + 1 };
+	const struct timeval	tv = { .tv_sec = JOB_SECONDS + 1 };
 
-	if (event_add(j->timer, &tv) == -1)
+	if ((due ? event_add(j->timer, &tv) : event_del(j->timer)) == -1)
 		fatal("a timer");
 }
 
@@ -285,7 +286,7 @@ static void
 job_on_ok(struct peer *p, struct msg *msg)
 {
 	(void)msg;
-	job_rearm(p->ctx);
+	job_await(p->ctx, true);
 }
 
 static const struct handler job_table[] = {
@@ -371,29 +372,29 @@ job_new(struct session *s, const struct msg *msg, int sock)
 	return (NULL);
 }
 
-int
+struct job *
 job_start(struct session *s, struct msg *msg, int (*run)(struct child *))
 {
 	struct job	*j;
 	int		 sv[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) == -1)
-		return (-1);
+		return (NULL);
 	if ((j = job_new(s, msg, sv[0])) == NULL) {
 		close(sv[1]);
-		return (-1);
+		return (NULL);
 	}
 	if ((j->pid = fork()) == 0)
 		child_main(s, msg, sv[1], run);
 	close(sv[1]);
 	if (j->pid == -1) {
 		job_free(j);
-		return (-1);
+		return (NULL);
 	}
 	if (s != NULL)
 		s->job = j;
-	job_rearm(j);
-	return (0);
+	job_await(j, true);
+	return (j);
 }
 
 void

@@ -6,6 +6,8 @@
 
 #include "session.h"
 
+#define JOB_SECONDS	10	/* for a request, or between signs of life */
+
 struct jobfd {
 	char		kind[20];
 	uint64_t	n;
@@ -28,9 +30,11 @@ struct job {
 };
 
 void	job_begin(struct event_base *);
-/* Forks; the message may be freed afterwards. -1 errno. */
-int	job_start(struct session *, struct msg *, int (*)(struct child *));
+/* Forks; the message may be freed afterwards. NULL errno. */
+struct job *job_start(struct session *, struct msg *, int (*)(struct child *));
 void	job_kill(struct job *);
+/* A sign of life is due in some seconds, or none is. */
+void	job_await(struct job *, bool due);
 
 /* session.c, called by the jobs. */
 void	session_mounted(struct job *, const struct m_MOUNTED *);

@@ -141,14 +141,24 @@ fail:
 }
 
 int
-face_attach(int face, int point, bool dir, const char *what)
+face_clone(int face, bool dir, const char *what)
 {
-	int	mnt, r;
+	int	mnt;
 
 	mnt = open_tree(face, dir ? "d" : "f",
 	    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (mnt == -1)
-		return (fault_errno("mount.failed", "covering %s", what));
+		fault_errno("mount.failed", "covering %s", what);
+	return (mnt);
+}
+
+int
+face_attach(int face, int point, bool dir, const char *what)
+{
+	int	mnt, r;
+
+	if ((mnt = face_clone(face, dir, what)) == -1)
+		return (-1);
 	r = fs_attach(mnt, point, what);
 	close(mnt);
 	return (r);
@@ -160,8 +170,14 @@ face_cover(int face, int tree, const char *path)
 	struct stat	st;
 	int		point, r;
 
-	if ((point = point_open(tree, path, false, false)) == -1)
-		return (0);
+	if ((point = point_open(tree, path, false, false)) == -1) {
+		/* Nothing is there, or the session has put a link or a file
+		 * into the way: then nothing can be reached by that name. */
+		if (errno == ENOENT || errno == ELOOP || errno == ENOTDIR)
+			return (0);
+		return (fault_errno("mount.failed", "covering %s",
+		    shown(path)));
+	}
 	if (fstat(point, &st) == -1)
 		r = fault_errno("mount.failed", "covering %s", shown(path));
 	else

@@ -15,6 +15,7 @@ int	point_open(int tree, const char *path, bool dir, bool make);
 
 /* An empty folder and an empty file, read-only, unremovable when mounted. */
 int	face_make(void);
+int	face_clone(int face, bool dir, const char *what);
 int	face_attach(int face, int point, bool dir, const char *what);
 /* Covers what is at path in the tree; nothing there is fine. */
 int	face_cover(int face, int tree, const char *path);

@@ -296,6 +296,7 @@ prep_store(struct prep *p)
 int
 prep_run(struct child *c)
 {
+	struct fresh	fresh;
 	struct prep	p = {
 		.c = c, .m = c->body, .pidns = -1, .home = -1, .project = -1
 	};
@@ -311,7 +312,12 @@ prep_run(struct child *c)
 	 */
 	if (p.m->ro.n > 0 && prep_opened(&p) == -1)
 		return (-1);
-	if (tree_make(&p.t, &p.w) == -1 ||
+	if (c->fresh == NULL) {
+		if (fresh_make(&fresh) == -1)
+			return (-1);
+		c->fresh = &fresh;
+	}
+	if (tree_make(&p.t, &p.w, c->fresh) == -1 ||
 	    prep_receive(&p, &p.pidns) == -1 ||
 	    pidns_check(p.pidns) == -1 ||
 	    tree_finish(&p.t, p.pidns) == -1 ||

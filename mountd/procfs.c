@@ -26,14 +26,11 @@ static const char *const proc_readonly[] = {
 /* Nothing of these is for a session: they say where the kernel lies, what
  * others do, or act on the machine when written to. */
 static const char *const proc_covered[] = {
-	"/proc/sysrq-trigger", "/proc/kcore", "/proc/keys",
-	"/proc/key-users", "/proc/kpagecount", "/proc/kpageflags",
-	"/proc/kpagecgroup", "/proc/slabinfo", "/proc/vmallocinfo",
-	"/proc/timer_list", "/proc/timer_stats", "/proc/latency_stats",
-	"/proc/sched_debug", "/proc/pagetypeinfo", "/proc/iomem",
-	"/proc/ioports", "/proc/acpi", "/proc/asound", "/proc/scsi",
-	"/proc/kallsyms", "/proc/kmsg", "/proc/mtrr",
-	"/proc/lock_stat", "/proc/lockdep"
+	"/sysrq-trigger", "/kcore", "/keys", "/key-users", "/kpagecount",
+	"/kpageflags", "/kpagecgroup", "/slabinfo", "/vmallocinfo",
+	"/timer_list", "/timer_stats", "/latency_stats", "/sched_debug",
+	"/pagetypeinfo", "/iomem", "/ioports", "/acpi", "/asound", "/scsi",
+	"/kallsyms", "/kmsg", "/mtrr", "/lock_stat", "/lockdep"
 };
 
 /* A read-only mount of the folder on itself. */
@@ -119,14 +116,14 @@ proc_attach(int tree, int face, int pidns)
 	for (i = 0, r = 0; r == 0 &&
 	    i < sizeof(proc_readonly) / sizeof(proc_readonly[0]); i++)
 		r = proc_seal(proc, proc_readonly[i]);
+	for (i = 0; r == 0 &&
+	    i < sizeof(proc_covered) / sizeof(proc_covered[0]); i++)
+		r = face_cover(face, proc, proc_covered[i]);
 	if (r == 0 && (point = point_open(tree, "/proc", true, true)) != -1) {
 		r = fs_attach(proc, point, "/proc");
 		close(point);
 	} else
 		r = -1;
 	close(proc);
-	for (i = 0; r == 0 &&
-	    i < sizeof(proc_covered) / sizeof(proc_covered[0]); i++)
-		r = face_cover(face, tree, proc_covered[i]);
 	return (r);
 }

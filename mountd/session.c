@@ -3,6 +3,7 @@
  * and what the broker hears of it. The parent itself touches no filesystem
  * but s/ID's entry, so that one that hangs is one session's failure.
  */
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include "../common/log.h"
 #include "job.h"
 #include "mountd.h"
+#include "spare.h"
 
 static TAILQ_HEAD(, session) sessions = TAILQ_HEAD_INITIALIZER(sessions);
 static struct peer *broker;
@@ -64,11 +66,15 @@ session_drop_clones(struct session *s)
 	s->nkept = 0;
 }
 
+/* By name: a child that was forked a moment ago, for another session, holds
+ * the same open folder until it runs. */
 static void
 session_unlock(struct session *s)
 {
-	if (s->store != -1)
+	if (s->store != -1) {
+		flock(s->store, LOCK_UN);
 		close(s->store);
+	}
 	s->store = -1;
 }
 
@@ -133,6 +139,19 @@ session_remember(struct session *s, const struct m_PREP *m)
 	return (0);
 }
 
+const struct session *
+session_adopt(const struct m_PREP *m, int store, bool fresh, bool settled)
+{
+	struct session	*s = session_new(m->session);
+
+	if (session_remember(s, m) == -1)
+		fatal("session %s", s->id);
+	s->store = store;
+	s->fresh = fresh;
+	s->settled = settled;
+	return (s);
+}
+
 /* Opens and locks s/ID for a request; false: it was refused. */
 static bool
 session_lock(struct session *s, uint32_t id, bool make)
@@ -186,7 +205,7 @@ session_for(const struct msg *msg, const char *sid, bool make)
 static void
 session_run(struct session *s, struct msg *msg, int (*run)(struct child *))
 {
-	if (job_start(s, msg, run) == 0)
+	if (job_start(s, msg, run) != NULL)
 		return;
 	refuse(msg->id, s->id, "mount.failed", "no process for it: the "
 	    "machine is out of memory or processes");
@@ -209,7 +228,9 @@ mountd_on_prep(struct peer *p, struct msg *msg)
 		return;
 	if (session_remember(s, m) == -1)
 		fatal("session %s", s->id);
-	session_run(s, msg, prep_run);
+	if (!spare_take(s, msg))
+		session_run(s, msg, prep_run);
+	spare_soon();
 }
 
 /* What init, or spawn, passed out: for the child that waits for it. What
@@ -332,7 +353,7 @@ mountd_on_probe(struct peer *p, struct msg *msg)
 		"try them: the machine is out of memory or processes"
 	};
 
-	if (job_start(NULL, msg, probe_run) == 0)
+	if (job_start(NULL, msg, probe_run) != NULL)
 		return;
 	peer_send(p, MSG_TEXT, msg->id, -1, &t);
 	peer_send(p, MSG_END, msg->id, -1, NULL);
@@ -397,7 +418,7 @@ session_undo(struct session *s, struct job *j)
 	struct msg	msg = { .type = MSG_ERASE, .id = j->id, .fd = -1 };
 
 	if (j->type != MSG_PREP || !s->fresh ||
-	    job_start(s, &msg, erase_run) == -1)
+	    job_start(s, &msg, erase_run) == NULL)
 		return (false);
 	/* What it was refused for is told when that is done. */
 	s->job->undo = true;
@@ -488,4 +509,5 @@ session_begin(struct event_base *base, struct peer *p)
 {
 	broker = p;
 	job_begin(base);
+	spare_begin(base);
 }

@@ -39,6 +39,7 @@ struct child {
 	const struct session *s;	/* NULL for PROBE */
 	const void	*body;
 	int		 fd;		/* that came with the request, or -1 */
+	struct fresh	*fresh;		/* made beforehand, or NULL */
 };
 
 /* Sends to the parent, at last to sbxd; ends the child where that fails. fd
@@ -49,6 +50,7 @@ int	child_hide(const struct child *, struct strv *);
 
 /* One for each request. -1: fault says why. */
 int	prep_run(struct child *);
+int	spare_run(struct child *);
 int	view_run(struct child *);
 int	refresh_run(struct child *);
 int	clean_run(struct child *);
@@ -60,5 +62,9 @@ int	probe_run(struct child *);
 extern const struct handler session_table[];
 extern const size_t session_ntable;
 void	session_begin(struct event_base *, struct peer *);
+
+/* In a spare: the session that its PREP is for. store is taken over. */
+const struct session *session_adopt(const struct m_PREP *, int store,
+	    bool fresh, bool settled);
 
 #endif

@@ -67,16 +67,6 @@ tree_root(struct tree *t, const struct want *w)
 }
 
 static int
-tree_fresh(struct tree *t, const struct want *w)
-{
-	if (dev_attach(t->root) == -1 || sys_attach(t->root, t->face) == -1 ||
-	    tmp_attach(t->root) == -1 ||
-	    run_attach(t->root, w->uid, w->gid) == -1)
-		return (-1);
-	return (runfiles_attach(&t->b, t->root, &w->argv));
-}
-
-static int
 place_clone(const struct place *p)
 {
 	int	mnt;
@@ -206,17 +196,18 @@ tree_faces(struct tree *t, bool proc)
 }
 
 int
-tree_make(struct tree *t, const struct want *w)
+tree_make(struct tree *t, const struct want *w, struct fresh *f)
 {
 	size_t	i, j;
 
 	t->root = -1;
+	t->face = f->face;
 	for (i = 0; i < CLONE_COUNT; i++)
 		for (j = 0; j < 2; j++)
 			t->clone[i][j] = -1;
-	if (plan_make(&t->plan, &t->b, w) == -1 ||
-	    (t->face = face_make()) == -1 || tree_root(t, w) == -1 ||
-	    tree_fresh(t, w) == -1)
+	if (plan_make(&t->plan, &t->b, w) == -1 || tree_root(t, w) == -1 ||
+	    fresh_attach(f, t->root, w->uid, w->gid) == -1 ||
+	    runfiles_attach(&t->b, t->root, &w->argv) == -1)
 		return (-1);
 	for (i = 0; i < t->plan.n; i++)
 		if (place_attach(t, w, &t->plan.v[i]) == -1)

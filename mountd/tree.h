@@ -6,6 +6,7 @@
 #ifndef MOUNTD_TREE_H
 #define MOUNTD_TREE_H
 
+#include "fresh.h"
 #include "plan.h"
 
 enum clone {
@@ -18,14 +19,14 @@ struct tree {
 	struct build	 b;
 	struct plan	 plan;
 	int		 store;		/* STATE/s/ID */
-	int		 root, face;
+	int		 root, face;	/* the face is the fresh mounts' */
 	int		 clone[CLONE_COUNT][2];	/* ours, the worker's */
 	int		*kept;		/* one of each further overlay */
 	size_t		 nkept;
 };
 
-/* b is ready (build_begin). All of the tree but /proc. */
-int	tree_make(struct tree *, const struct want *);
+/* b is ready (build_begin). All of the tree but /proc; takes the fresh over. */
+int	tree_make(struct tree *, const struct want *, struct fresh *);
 int	tree_finish(struct tree *, int pidns);
 
 #endif

@@ -70,9 +70,14 @@ suite_uids()
 	atf_check_equal "$uid0" "$(stat -c %u "$SBX_STATE/sbxd")"
 }
 
+# The only process of that name, but for its own children.
 one()
 {
-	pgrep -x "$1" >pids || atf_fail "no $1"
+	pgrep -x "$1" | while read -r p; do
+		p2=$(field "$p" PPid)
+		[ "$p2" -gt 0 ] && [ "$(cat "/proc/$p2/comm")" = "$1" ] ||
+		    echo "$p"
+	done >pids
 	atf_check_equal "1 $1" "$(wc -l <pids) $1"
 	cat pids
 }
@@ -103,8 +108,12 @@ table_body()
 	check "$(one spawn)" spawn $((uid0 + 1)) $((uid0 + 1)) \
 	    $((1 << 7 | 1 << 6 | 1 << 31))
 	check "$(one netd)" netd $((uid0 + 2)) $((uid0 + 2)) $((1 << 12))
-	check "$(one mountd)" mountd $((uid0 + 3)) $((uid0 + 3)) \
-	    $((1 << 21 | 31 | 1 << 27 | 1 << 31))
+	# With the child that waits for the next session.
+	int_wait sh -c '[ "$(pgrep -cx mountd)" -eq 2 ]'
+	for p in $(pgrep -x mountd); do
+		check "$p" mountd $((uid0 + 3)) $((uid0 + 3)) \
+		    $((1 << 21 | 31 | 1 << 27 | 1 << 31))
+	done
 	check "$(one landd)" landd $((uid0 + 4)) $((uid0 + 4)) 0
 	check "$(one sbx-worker)" worker $((uid0 + 5)) $((uid0 + 5)) 0
 	init=$(one sbx-init)
@@ -113,7 +122,7 @@ table_body()
 	check "$command" command "$uid" "$gid,$gid" 0
 	# One uid a role, and none of them a user's.
 	atf_check -o empty sh -c 'for p in sbxd spawn netd mountd landd \
-	    sbx-worker sbx-init; do ps -o uid= -C $p; done | sort | uniq -d'
+	    sbx-worker sbx-init; do ps -o uid= -C $p | sort -u; done | sort | uniq -d'
 	for i in 0 1 2 3 4 5 6 7; do
 		atf_check -s exit:2 -o empty getent passwd $((uid0 + i))
 	done

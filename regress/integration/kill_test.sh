@@ -11,7 +11,8 @@ broker_one()
 	int_live kill sh -c 'echo in >f; echo in >>a.txt; setsid sleep 777 &
 	    exec sleep 778'
 	int_wait sh -c "sbxctl changes $sid 9>&- | grep -q 'A  f'"
-	pid=$(pgrep -x "$victim") || atf_fail "no $victim"
+	# The oldest: mountd has a child that waits.
+	pid=$(pgrep -ox "$victim") || atf_fail "no $victim"
 	kill -9 "$pid"
 	status=0
 	wait "$live" || status=$?
@@ -68,7 +69,7 @@ session_body()
 		case $victim in
 		sbxctl) pid=$live ;;
 		command) pid=$(pgrep -f '^sleep 778') ;;
-		*) pid=$(pgrep -x "$victim") ;;
+		*) pid=$(pgrep -ox "$victim") ;;
 		esac
 		kill -9 "$pid" || atf_fail "no $victim"
 		status=0
@@ -146,6 +147,54 @@ starting_body()
 	atf_check_equal "" "$(ls "$SBX_STATE/s")"
 }
 
+# The child that mountd has made for the next session.
+spare()
+{
+	int_wait sh -c '[ "$(pgrep -cx mountd)" -eq 2 ]'
+	pgrep -nx mountd
+}
+
+atf_test_case spare
+spare_head()
+{
+	atf_set descr "mountd's waiting child killed, stopped, taken already"
+	atf_set require.user root
+	atf_set timeout 60
+}
+spare_body()
+{
+	int_begin
+	int_who user
+	kill -9 "$(spare)"
+	atf_check -o inline:'one\n' run -- echo one
+	# At once after the last: of four at a time one at most has it.
+	spare >/dev/null
+	pids=
+	for i in 1 2 3 4; do
+		run -- echo "$i" >"out.$i" 2>&1 &
+		pids="$pids $!"
+	done
+	for i in $pids; do
+		wait "$i" || atf_fail "$(cat out.*)"
+	done
+	atf_check -o inline:'1\n2\n3\n4\n' cat out.1 out.2 out.3 out.4
+	# Made while an older session ends: that one's lock is not kept by it.
+	cd "$P" || atf_fail "$P"
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		for j in 00 01 02 03 04 015 025 035; do
+			sbxctl run $AS -- true || atf_fail "status $?"
+			sleep "0.$j"
+		done
+	done
+	cd "$SBX_SCRATCH" || atf_fail "$SBX_SCRATCH"
+	int_state_check
+	kill -STOP "$(spare)"
+	int_refused 125 'nothing in ten seconds' run -- true
+	atf_check -o inline:'two\n' run -- echo two
+	int_state_check
+	int_end
+}
+
 atf_test_case landing
 landing_head()
 {
@@ -164,7 +213,7 @@ landing_body()
 
 atf_init_test_cases()
 {
-	for c in sbxd spawn netd mountd landd session starting landing; do
+	for c in sbxd spawn netd mountd landd session starting spare landing; do
 		atf_add_test_case "$c"
 	done
 }

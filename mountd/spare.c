@@ -1,0 +1,113 @@
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "fault.h"
+#include "fresh.h"
+#include "mountd.h"
+#include "spare.h"
+
+/* After the start that took the last one, which needs the processors. */
+#define SPARE_AFTER	20000	/* microseconds */
+
+/* What a spare is told of its session's folder, as the number of that. */
+#define STORE_FRESH	1U
+#define STORE_SETTLED	2U
+
+static struct event	*timer;
+static struct job	*spare;
+
+/*
+ * In the child. The clock of a request runs from when there is one; that the
+ * fresh mounts cannot be made is said to the one who asks.
+ */
+int
+spare_run(struct child *c)
+{
+	static struct fresh	 fresh;
+	static struct msg	 store, prep;
+	const struct m_SFD	*m;
+	const char		*why;
+	bool			 made;
+
+	made = fresh_make(&fresh) == 0;
+	alarm(0);
+	if (imsg_recv(&c->ib, &store, -1, &why) != 1 ||
+	    imsg_recv(&c->ib, &prep, -1, &why) != 1)
+		_exit(0);	/* the parent is gone */
+	alarm(JOB_SECONDS);
+	if (!made)
+		return (-1);
+	if (store.type != MSG_SFD || prep.type != MSG_PREP)
+		fatalx("a spare was sent %s and %s", proto_name(store.type),
+		    proto_name(prep.type));
+	m = store.body;
+	c->body = prep.body;
+	c->fresh = &fresh;
+	c->s = session_adopt(c->body, msg_take_fd(&store),
+	    (m->n & STORE_FRESH) != 0, (m->n & STORE_SETTLED) != 0);
+	return (prep_run(c));
+}
+
+static void
+spare_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct msg	msg = { .type = MSG_PREP, .fd = -1 };
+
+	(void)fd;
+	(void)what;
+	(void)arg;
+	/* Without one the next start forks by itself. */
+	if (spare == NULL && (spare = job_start(NULL, &msg, spare_run)) != NULL)
+		job_await(spare, false);
+}
+
+void
+spare_soon(void)
+{
+	static const struct timeval	tv = { 0, SPARE_AFTER };
+
+	if (event_add(timer, &tv) == -1)
+		fatalx("a timer");
+}
+
+void
+spare_begin(struct event_base *base)
+{
+	if ((timer = evtimer_new(base, spare_on_timer, NULL)) == NULL)
+		fatalx("a timer");
+}
+
+bool
+spare_take(struct session *s, const struct msg *msg)
+{
+	const struct m_PREP	*prep = msg->body;
+	struct m_SFD		 store = {
+		.session = prep->session, .kind = "store",
+		.n = (s->fresh ? STORE_FRESH : 0) |
+		    (s->settled ? STORE_SETTLED : 0)
+	};
+	struct job		*j = spare;
+	int			 fd;
+
+	if (j == NULL || j->child == NULL || j->reaped ||
+	    (fd = fcntl(s->store, F_DUPFD_CLOEXEC, 0)) == -1)
+		return (false);
+	spare = NULL;
+	j->s = s;
+	j->id = msg->id;
+	s->job = j;
+	job_await(j, true);
+	peer_send(j->child, MSG_SFD, 0, fd, &store);
+	peer_send(j->child, MSG_PREP, 0, -1, prep);
+	return (true);
+}
+
+void
+spare_over(const struct job *j)
+{
+	if (j == spare)
+		spare = NULL;
+}
