@@ -298,7 +298,6 @@ static const struct handler job_table[] = {
 	{ MSG_CLEANED,	PERMIT_ALWAYS,	job_on_answer },
 	{ MSG_REFRESHED, PERMIT_ALWAYS,	job_on_answer },
 	{ MSG_RELEASED,	PERMIT_ALWAYS,	job_on_answer },
-	{ MSG_PRISTINE,	PERMIT_ONCE,	job_on_text },
 	{ MSG_ERASED,	PERMIT_ALWAYS,	job_on_answer },
 	{ MSG_TEXT,	PERMIT_ALWAYS,	job_on_text },
 	{ MSG_END,	PERMIT_ALWAYS,	job_on_text },

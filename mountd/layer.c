@@ -1,6 +1,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -296,4 +297,34 @@ layer_in_use(int store)
 	}
 	close(tmpfs);
 	return (r);
+}
+
+bool
+layer_is_pristine(int store)
+{
+	char		 path[PATH_MAX];
+	unsigned int	 n;
+	struct dirent	*de;
+	DIR		*d;
+	int		 u, fd;
+	bool		 empty = true;
+
+	if (layer_project(store, path) == -1 ||
+	    layer_find(store, path, &n) != 1 ||
+	    (u = layer_upper(store, n)) == -1) {
+		fault_clear();
+		return (false);
+	}
+	fd = openat(u, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	close(u);
+	if (fd == -1 || (d = fdopendir(fd)) == NULL)
+		return (false);
+	errno = 0;
+	while (empty && (de = readdir(d)) != NULL)
+		empty = strcmp(de->d_name, ".") == 0 ||
+		    strcmp(de->d_name, "..") == 0;
+	if (errno != 0)
+		empty = false;
+	closedir(d);
+	return (empty);
 }

@@ -33,6 +33,10 @@ void	layer_close(struct layer *);
 int	layer_set_project(int store, const char *path);
 int	layer_project(int store, char *path);	/* path[PATH_MAX] */
 
+/* What the session wrote into its project: for most sessions nothing, and
+ * then nobody needs to start a review to know it. */
+bool	layer_is_pristine(int store);
+
 /* The stage: the session user's; made, or checked to be this user's. */
 int	stage_make(int store, uid_t, gid_t);
 int	stage_open(int store, uid_t);

@@ -2,10 +2,7 @@
  * RELEASE waits for the end of a session's mounts, ERASE removes what is left.
  */
 #include <sys/inotify.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,38 +154,6 @@ release_pending(const struct child *c)
 	return (r);
 }
 
-/* What the session wrote into its project: for most sessions nothing, and
- * then nobody needs to start a review to know it. */
-static bool
-layer_is_pristine(const struct session *s)
-{
-	char		 path[PATH_MAX];
-	unsigned int	 n;
-	struct dirent	*de;
-	DIR		*d;
-	int		 u, fd;
-	bool		 empty = true;
-
-	if (layer_project(s->store, path) == -1 ||
-	    layer_find(s->store, path, &n) != 1 ||
-	    (u = layer_upper(s->store, n)) == -1) {
-		fault_clear();
-		return (false);
-	}
-	fd = openat(u, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	close(u);
-	if (fd == -1 || (d = fdopendir(fd)) == NULL)
-		return (false);
-	errno = 0;
-	while (empty && (de = readdir(d)) != NULL)
-		empty = strcmp(de->d_name, ".") == 0 ||
-		    strcmp(de->d_name, "..") == 0;
-	if (errno != 0)
-		empty = false;
-	closedir(d);
-	return (empty);
-}
-
 /*
  * Closing the last descriptor of a clone unmounts it, which can wait for the
  * disk. The parent has to serve the other sessions: so it closes its own
@@ -214,9 +179,6 @@ release_run(struct child *c)
 	size_t			 i;
 	bool			 watched;
 
-	/* sbxd asks for this when the session's processes are gone. */
-	if (layer_is_pristine(s))
-		child_send(c, MSG_PRISTINE, -1, &sid);
 	watched = release_watch(s, &w) == 0;
 	release_go(c);
 	for (i = 0; i < CLONE_COUNT; i++)

@@ -1,7 +1,7 @@
 /*
  * The parent's side: which session is how far, one child at a time for each,
  * and what the broker hears of it. The parent itself touches no filesystem
- * but s/ID's entry, so that one that hangs is one session's failure.
+ * but the state's, so that one that hangs is one session's failure.
  */
 #include <sys/file.h>
 #include <sys/wait.h>
@@ -286,6 +286,9 @@ session_release(struct session *s, uint32_t id)
 {
 	struct msg	msg = { .type = MSG_RELEASE, .id = id, .fd = -1 };
 
+	/* sbxd asks for this when the session's processes are gone. */
+	if (layer_is_pristine(s->store))
+		answer(id, MSG_PRISTINE, s->id);
 	session_run(s, &msg, release_run);
 	/* The child has them, and waits for our OK before it ends them. */
 	session_drop_clones(s);
