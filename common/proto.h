@@ -302,7 +302,7 @@ struct u64v {
 	F(BIN,  seal, REQ, LIMIT_SEAL)
 
 /* A review or a landing. peerid is the job, on every hop.
- * what: "changes", "patch", "apply", "discard", "recover" */
+ * what: "changes", "patch", "apply", "discard", "recover", "forget" */
 #define PROTO_FIELDS_JOB(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(STR,  what, REQ, 16)						\
@@ -378,9 +378,11 @@ struct u64v {
 	F(U64,  n, REQ, 0)						\
 	F(BIN,  data, REQ, LIMIT_CHUNK)
 
+/* warning: sbxd's to the client, of what did not follow the landing */
 #define PROTO_FIELDS_LANDED(F)						\
 	F(U64,  files, REQ, 0)						\
-	F(STRV, paths, OPT, LIMIT_PATHS) /* what the layer is cleaned of */
+	F(STRV, paths, OPT, LIMIT_PATHS) /* what the layer is cleaned of */ \
+	F(STR,  warning, OPT, LIMIT_MESSAGE)
 
 #define PROTO_FIELDS_TEXT(F)						\
 	F(STR,  level, REQ, 8)		/* ok warn fail */		\

@@ -222,6 +222,23 @@ folder_open(struct folder *f, const struct plan *p, int root)
 	return (0);
 }
 
+/* What folder_ignore wrote, and nothing that somebody made of it. */
+static bool
+folder_ignored(int top)
+{
+	char	text[3];
+	ssize_t	n;
+	int	fd;
+
+	fd = openat(top, ".gitignore", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+	    O_CLOEXEC);
+	if (fd == -1)
+		return (false);
+	n = read(fd, text, sizeof(text));
+	close(fd);
+	return (n == 2 && memcmp(text, "*\n", 2) == 0);
+}
+
 /* The top folder goes with the last landing in it. */
 static int
 folder_remove_top(const struct folder *f, const char *path)
@@ -234,12 +251,21 @@ folder_remove_top(const struct folder *f, const char *path)
 	if (errno != ENOTEMPTY && errno != EEXIST)
 		return (-1);
 	/* Only our .gitignore may be left in it: try, and put it back. */
-	if (slash != NULL || unlinkat(f->top, ".gitignore", 0) == -1)
+	if (slash != NULL || !folder_ignored(f->top) ||
+	    unlinkat(f->top, ".gitignore", 0) == -1)
 		return (0);
 	if (unlinkat(f->parent, name, AT_REMOVEDIR) == 0)
 		return (0);
 	(void)folder_ignore(f->top);
 	return (errno == ENOTEMPTY || errno == EEXIST ? 0 : -1);
+}
+
+/* 1, 2, ...: what a landing's folder is called. */
+static bool
+name_is_number(const char *name)
+{
+	return (*name >= '1' && *name <= '9' &&
+	    name[strspn(name, "0123456789")] == '\0');
 }
 
 /* Killed before any journal: the top folder and an empty one in it. */
@@ -260,7 +286,7 @@ sweep_one(int root, const char *parent, const char *name, const char *path)
 	    (dir = fdopendir(f.fd)) != NULL) {
 		f.fd = -1;	/* dir's */
 		while ((de = readdir(dir)) != NULL)
-			if (de->d_name[0] >= '1' && de->d_name[0] <= '9')
+			if (name_is_number(de->d_name))
 				(void)unlinkat(f.top, de->d_name,
 				    AT_REMOVEDIR);
 		closedir(dir);

@@ -23,7 +23,7 @@ static size_t			njobs;
 static const char *const	job_words[JOB_COUNT] = {
 	[JOB_CHANGES] = "changes", [JOB_PATCH] = "patch",
 	[JOB_APPLY] = "apply", [JOB_DISCARD] = "discard",
-	[JOB_RECOVER] = "recover"
+	[JOB_RECOVER] = "recover", [JOB_FORGET] = "forget"
 };
 static const char *const	fd_words[JOBFD_COUNT] = {
 	[JOBFD_BASELINE] = "baseline", [JOBFD_JOURNAL] = "journal",
@@ -302,8 +302,8 @@ landd_on_lfd(struct peer *p, struct msg *msg)
 	if (!file_check(j, (enum job_fd)kind))
 		return;
 	/* Nobody says that there is no baseline: it is not there when what
-	 * comes after it is. */
-	if (kind >= JOBFD_NEWBASE)
+	 * comes after it is. To forget nothing comes after it. */
+	if (kind >= JOBFD_NEWBASE || j->what == JOB_FORGET)
 		j->files = true;
 	job_child_feed(j);
 }

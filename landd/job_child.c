@@ -69,7 +69,9 @@ land_on_hello(struct peer *p, struct msg *msg)
 	peer_send(p, MSG_HELLO, 0, -1, &mine);
 	child_work(j);
 	j->greeted = true;
-	if (j->what == JOB_RECOVER) {
+	if (j->what == JOB_FORGET)
+		peer_permit(p, MSG_END, PERMIT_ONCE);
+	else if (j->what == JOB_RECOVER) {
 		peer_permit(p, MSG_BYTES, PERMIT_ALWAYS);
 		peer_permit(p, MSG_LANDED, PERMIT_ONCE);
 	} else

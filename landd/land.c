@@ -29,6 +29,19 @@
 #define LAND_CPU	600		/* seconds, a whole job */
 #define NSEC		UINT64_C(1000000000)
 
+static bool
+work_is(const struct land *l, const char *what)
+{
+	return (strcmp(l->work->what, what) == 0);
+}
+
+/* Of the session's changes nothing is looked at. */
+static bool
+work_is_blind(const struct land *l)
+{
+	return (work_is(l, "recover") || work_is(l, "forget"));
+}
+
 /* spawn has dropped everything before it executed us: looked at, not
  * believed, since uid 0 without this would be root again. */
 static void
@@ -98,7 +111,7 @@ land_project(struct land *l)
 		    shown_path(w->project).s, (unsigned long long)st.st_dev,
 		    (unsigned long long)st.st_ino, (unsigned long long)w->dev,
 		    (unsigned long long)w->ino);
-	if (strcmp(w->what, "recover") == 0)
+	if (work_is_blind(l))
 		return;
 	if ((fd = fcntl(l->job.project, F_DUPFD_CLOEXEC, 0)) == -1)
 		fatal("the project");
@@ -119,7 +132,7 @@ land_kept(struct land *l)
 		land_fail(l, "land.state", "the session's baselines are %s",
 		    why);
 	free(buf);
-	if (strcmp(l->work->what, "recover") == 0)
+	if (work_is(l, "recover"))
 		land_receive(l, "journal", &l->journal, &l->journallen);
 }
 
@@ -136,7 +149,7 @@ land_job(struct land *l)
 	job->t0.tv_sec = (time_t)(l->work->t0 / NSEC);
 	job->t0.tv_nsec = (long)(l->work->t0 % NSEC);
 	job->baselines = &l->state.baselines;
-	if (strcmp(l->work->what, "recover") == 0)
+	if (work_is_blind(l))
 		return;
 	job->view = land_receive_fd(l, "view");
 	job->layer = land_receive_fd(l, "layer");
@@ -146,7 +159,8 @@ land_job(struct land *l)
 		    strerror(errno));
 }
 
-/* The project is written by who lands or recovers, and by nobody else. */
+/* The project is written by who lands, recovers or removes what landings
+ * left, and by nobody else. */
 static void
 land_confine(const struct land *l)
 {
@@ -154,8 +168,7 @@ land_confine(const struct land *l)
 	struct unveil		*u = unveil_begin();
 	bool			 writes;
 
-	writes = strcmp(l->work->what, "apply") == 0 ||
-	    strcmp(l->work->what, "recover") == 0;
+	writes = work_is(l, "apply") || work_is_blind(l);
 	unveil_fd(u, job->project, UNVEIL_READ | (writes ?
 	    UNVEIL_WRITE | UNVEIL_REFER : 0));
 	if (job->view != -1)
@@ -246,7 +259,7 @@ land_review(struct land *l)
 		land_review_failed(l, why);
 	land_abandonable(l, false);
 	land_send(l, MSG_STAGED, -1, NULL);
-	if (strcmp(l->work->what, "discard") == 0)
+	if (work_is(l, "discard"))
 		land_discard(l, &set);
 	land_abandonable(l, true);
 	if (changeset_patch(&l->job, &set, why, sizeof(why)) == -1 ||
@@ -255,9 +268,9 @@ land_review(struct land *l)
 	land_abandonable(l, false);
 	land_items(l, &set);
 	land_stale(l, &set);
-	if (strcmp(l->work->what, "apply") == 0)
+	if (work_is(l, "apply"))
 		land_apply(l, &set);
-	if (strcmp(l->work->what, "patch") == 0)
+	if (work_is(l, "patch"))
 		land_patch(l);
 	land_send(l, MSG_END, -1, NULL);
 	land_end(l);
@@ -284,8 +297,10 @@ main(void)
 	if (fcntl(l.ib.fd, F_SETOWN, getpid()) == -1)
 		fatal("F_SETOWN");
 	land_confine(&l);
-	if (strcmp(l.work->what, "recover") == 0)
+	if (work_is(&l, "recover"))
 		land_recover(&l);
+	if (work_is(&l, "forget"))
+		land_forget(&l);
 	land_review(&l);
 	return (0);
 }

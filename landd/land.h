@@ -47,5 +47,6 @@ void	land_apply(struct land *, const struct changeset *)
 void	land_discard(struct land *, const struct changeset *)
 	    __attribute__((noreturn));
 void	land_recover(struct land *) __attribute__((noreturn));
+void	land_forget(struct land *) __attribute__((noreturn));
 
 #endif

@@ -6,8 +6,8 @@
 #include "plan.h"
 
 /*
- * The jobs that write: a landing, its recovery, and a discard, which writes
- * into the state only.
+ * The jobs that write: a landing, its recovery, the removal of what landings
+ * left, and a discard, which writes into the state only.
  */
 
 /* The new state to landd, and the answer: what the layer is cleaned of. */
@@ -124,6 +124,19 @@ land_recover(struct land *l)
 	TAILQ_FOREACH(b, &res.done, entry)
 		files++;
 	land_finish(l, &res, files);
+	land_end(l);
+}
+
+void
+land_forget(struct land *l)
+{
+	struct landing_result	res;
+
+	landing_result_init(&res);
+	if (landing_forget(&l->job, l->work->session, &l->state.landings,
+	    &res) == -1)
+		land_fail(l, res.code, "%s", res.why);
+	land_send(l, MSG_END, -1, NULL);
 	land_end(l);
 }
 

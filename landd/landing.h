@@ -68,6 +68,15 @@ int	landing_write(const struct job *, const struct changeset *,
 int	landing_recover(const struct job *, const char *sid,
 	    const uint8_t *journal, size_t len, struct landing_result *);
 
+/*
+ * The session goes, and with it what its landings keep in the project: what
+ * they displaced and their own files, known by inode and bytes, and the
+ * folders once they are empty. -1: something of it is left and is told
+ * ("land.left"), or nothing could be looked at. May be repeated.
+ */
+int	landing_forget(const struct job *, const char *sid,
+	    const struct landings *, struct landing_result *);
+
 /* The state of a session's landings: baselines and landings made. */
 struct landing_state {
 	struct baselines baselines;

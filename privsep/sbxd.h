@@ -91,14 +91,25 @@ struct session {
 	struct event	*unsynced;	/* record and seal, not on disk yet */
 	/* removal: who waits for it, if anybody does */
 	bool		 erase;
+	bool		 forced;	/* whatever of it cannot be removed */
 	bool		 unrecovered;	/* its landing, though we tried */
+	bool		 landed;	/* its project may hold what it left */
 	struct client	*remover;
 	uint32_t	 remover_id;
 	struct job	*job;
 	TAILQ_HEAD(, waiter) waiters;
 };
 
-enum job_what { J_CHANGES, J_PATCH, J_APPLY, J_DISCARD, J_RECOVER, J_REMOVE };
+enum job_what {
+	J_CHANGES, J_PATCH, J_APPLY, J_DISCARD, J_RECOVER, J_REMOVE, J_FORGET
+};
+
+/* What a recovery takes over from the landing that failed: whose it was, and
+ * what its client hears if nothing of it arrived. */
+struct owed {
+	char		 actor[LIMIT_NAME + 1];
+	char		 code[65], error[LIMIT_MESSAGE + 1];
+};
 
 struct job {
 	TAILQ_ENTRY(job) entry;
@@ -114,7 +125,7 @@ struct job {
 	bool		 digest_set;
 	char		**paths;	/* of a discard */
 	size_t		 npaths;
-	char		 actor[LIMIT_NAME + 1];
+	struct owed	 owed;
 	int		 patch;		/* what is streamed, -1 */
 	uint64_t	 chunk;
 	uint64_t	 files, skipped, ignored;	/* of LANDING */
@@ -122,7 +133,6 @@ struct job {
 	uint8_t		 computed[LIMIT_DIGEST];
 	uint64_t	 landed;
 	struct msg	 result;	/* LANDED, whose paths are audited */
-	char		 code[65], error[LIMIT_MESSAGE + 1];
 };
 
 struct sbxd {
@@ -195,6 +205,7 @@ void		 session_fail(struct session *, const char *code,
 		    const char *reason);
 void		 session_settled(struct session *);
 void		 session_erase(struct session *, struct client *, uint32_t);
+void		 session_erase_layer(struct session *);
 void		 session_erase_failed(struct session *, const char *code,
 		    const char *why);
 void		 session_remove(struct session *);
@@ -240,13 +251,23 @@ void		 job_stream(struct client *);
 void		 job_abandon(struct job *);
 /* A number for a request of ours that is no other's. */
 uint32_t	 job_number(void);
+/* The suite ends: reviews are broken off, what writes goes to its end. */
+void		 jobs_stop(void);
+
+/* sbxd_recover.c */
 /* A landing of it was begun and is neither finished nor taken back: until one
  * of these is, no other may take the journal's place. */
 bool		 job_interrupted(const struct session *);
 void		 job_recover(struct session *, struct client *, uint32_t);
 void		 jobs_recover(void);
-/* The suite ends: reviews are broken off, what writes goes to its end. */
-void		 jobs_stop(void);
+/* The landing's job makes way for one that recovers it. */
+void		 job_recover_failed(struct job *, const char *code,
+		    const char *why);
+
+/* sbxd_forget.c: what landings left in the project, before a session goes */
+void		 job_forget(struct session *);
+/* Its end; code NULL: nothing is left. */
+void		 job_forgot(struct job *, const char *code, const char *why);
 
 /* sbxd_doctor.c */
 void		 client_on_doctor(struct peer *, struct msg *);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../common/digest.h"
+#include "../common/escape.h"
 #include "../common/log.h"
 #include "../common/path.h"
 #include "sbxd.h"
@@ -21,7 +22,7 @@ static uint32_t	job_next = 1;
 static const char *const	job_words[] = {
 	[J_CHANGES] = "changes", [J_PATCH] = "patch", [J_APPLY] = "apply",
 	[J_DISCARD] = "discard", [J_RECOVER] = "recover",
-	[J_REMOVE] = "changes",
+	[J_REMOVE] = "changes", [J_FORGET] = "forget",
 };
 
 static bool
@@ -127,47 +128,20 @@ job_answer_error(struct job *j, const char *code, const char *why)
 		    j->session->rec.r.session, why);
 }
 
-bool
-job_interrupted(const struct session *s)
-{
-	struct stat	st;
-
-	return (fstatat(s->dir, "journal", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    st.st_size > 0);
-}
-
-/* The failed landing's job makes way for one that recovers it; if nothing of
- * it arrived, the client hears the first failure. */
-static void
-job_failed_landing(struct job *failed, const char *code, const char *why)
-{
-	struct session	*s = failed->session;
-	struct client	*c = failed->client;
-	uint32_t	 reqid = failed->reqid;
-	struct job	 text;
-	struct job	*j;
-
-	strlcpy(text.actor, failed->actor, sizeof(text.actor));
-	strlcpy(text.code, code, sizeof(text.code));
-	strlcpy(text.error, why, sizeof(text.error));
-	job_finish(failed);
-	j = job_new(s, J_RECOVER, c, reqid);
-	strlcpy(j->actor, text.actor, sizeof(j->actor));
-	strlcpy(j->code, text.code, sizeof(j->code));
-	strlcpy(j->error, text.error, sizeof(j->error));
-	job_start(j);
-}
-
 static uid_t
 job_uid(const struct job *j)
 {
-	return (j->client != NULL ? j->client->uid : 0);
+	const struct client	*c = j->what == J_FORGET ?
+				    j->session->remover : j->client;
+
+	return (c != NULL ? c->uid : 0);
 }
 
+/* warning: what did not follow, NULL. */
 static void
-job_landed(struct job *j)
+job_landed(struct job *j, const char *warning)
 {
-	struct m_LANDED	landed = { .files = j->landed };
+	struct m_LANDED	landed = { .files = j->landed, .warning = warning };
 	char		hex[2 * LIMIT_DIGEST + 1];
 
 	j->session->unrecovered = false;
@@ -175,7 +149,7 @@ job_landed(struct job *j)
 	audit(job_words[j->what], j->session, job_uid(j), j->result.body !=
 	    NULL ? &((const struct m_LANDED *)j->result.body)->paths : NULL,
 	    "digest=%s files=%llu result=ok actor=%s", j->landing ? hex : "-",
-	    (unsigned long long)j->landed, j->actor);
+	    (unsigned long long)j->landed, j->owed.actor);
 	if (j->asked)
 		job_answer_error(j, "land.recovered", j->landed > 0 ?
 		    "a landing of it that was interrupted is now finished: "
@@ -184,6 +158,24 @@ job_landed(struct job *j)
 	else if (j->client != NULL)
 		peer_send(j->client->peer, MSG_LANDED, j->reqid, -1, &landed);
 	job_finish(j);
+}
+
+/* The real files have it. What could not leave the layer is like its new
+ * baseline, and so no change; but inside it hides what the owner does. */
+static void
+job_unclean(struct job *j, const char *why)
+{
+	const char	*id = j->session->rec.r.session;
+	char		 text[LIMIT_MESSAGE + 1];
+
+	snprintf(text, sizeof(text), "landed, but its layer, s/%s of the "
+	    "state, could not be cleaned of it: %.2048s; inside, your later "
+	    "edits of these files do not show: remove the session when it "
+	    "has ended, or drop all that it still holds by \"sbxctl discard "
+	    "--yes %s\"", id, why, id);
+	escape_fit(text, sizeof(text));
+	log_warnx("session %s: %s", id, text);
+	job_landed(j, text);
 }
 
 /*
@@ -195,23 +187,23 @@ job_fail(struct job *j, const char *code, const char *why)
 {
 	struct session	*s = j->session;
 
-	if (j->what == J_APPLY && job_interrupted(s)) {
-		log_warnx("session %s: %s; recovering", s->rec.r.session, why);
-		job_failed_landing(j, code, why);
+	if (j->what == J_FORGET) {
+		job_forgot(j, code, why);
 		return;
 	}
-	/* The real files have it. What could not leave the layer is like its
-	 * new baseline, and so no change. */
+	if (j->what == J_APPLY && job_interrupted(s)) {
+		log_warnx("session %s: %s; recovering", s->rec.r.session, why);
+		job_recover_failed(j, code, why);
+		return;
+	}
 	if (j->landed > 0 && j->what != J_DISCARD) {
-		log_warnx("session %s: landed, but its layer: %s",
-		    s->rec.r.session, why);
-		job_landed(j);
+		job_unclean(j, why);
 		return;
 	}
 	s->unrecovered = job_interrupted(s);
 	if (job_writes(j)) {
 		audit(job_words[j->what], s, job_uid(j), NULL,
-		    "result=%s actor=%s", code, j->actor);
+		    "result=%s actor=%s", code, j->owed.actor);
 		/* A recovery that failed keeps its journal for the next. */
 		if (j->what != J_RECOVER)
 			unlinkat(s->dir, "journal", 0);
@@ -252,7 +244,9 @@ job_file(struct job *j, const char *name, const char *kind, int flags)
 static int
 job_files(struct job *j)
 {
-	if (job_file(j, "baseline", "baseline", O_RDONLY) == -1)
+	/* Without one nothing is known to be the session's. */
+	if (job_file(j, "baseline", "baseline", j->what == J_FORGET ?
+	    O_RDONLY | O_CREAT : O_RDONLY) == -1)
 		return (-1);
 	if (!job_writes(j))
 		return (0);
@@ -289,7 +283,9 @@ job_send(struct job *j)
 
 	if (seal_read(j->session, seal, &m.seal.len) == -1) {
 		job_fail(j, "land.unsealed", "the session has no seal: it "
-		    "never came to run, so there is nothing of it to land");
+		    "never came to run, or the machine went down just then; "
+		    "nothing of it can be landed, \"sbxctl rm --discard\" "
+		    "removes it");
 		return;
 	}
 	if (j->digest_set) {
@@ -314,8 +310,9 @@ job_start(struct job *j)
 	struct m_SID	sid = { .session = j->session->rec.r.session };
 
 	session_sync(j->session);
-	if (job_writes(j) && audit(job_words[j->what], j->session, job_uid(j),
-	    NULL, "result=begun actor=%s", j->actor) == -1) {
+	if ((job_writes(j) || j->what == J_FORGET) && audit(job_words[j->
+	    what], j->session, job_uid(j), NULL, "result=begun actor=%s",
+	    j->owed.actor) == -1) {
 		job_fail(j, "audit.failed", "the audit log cannot be written: "
 		    "nothing is done");
 		return;
@@ -467,6 +464,7 @@ landd_on_landed(struct peer *p, struct msg *msg)
 	if (j == NULL || !job_writes(j))
 		return;
 	j->landed = m->files;
+	j->session->landed = true;
 	j->result = *msg;
 	memset(msg, 0, sizeof(*msg));
 	msg->fd = -1;
@@ -484,10 +482,10 @@ job_on_cleaned(struct session *s)
 
 	if (j == NULL || !job_writes(j))
 		return;
-	if (j->landed == 0 && j->code[0] != '\0')
-		job_fail(j, j->code, j->error);
+	if (j->landed == 0 && j->owed.code[0] != '\0')
+		job_fail(j, j->owed.code, j->owed.error);
 	else
-		job_landed(j);
+		job_landed(j, NULL);
 }
 
 /* After a removal's question: nothing waits, or it was told to go anyway. */
@@ -517,6 +515,10 @@ landd_on_end(struct peer *p, struct msg *msg)
 	(void)p;
 	if (j == NULL || job_writes(j))
 		return;
+	if (j->what == J_FORGET) {
+		job_forgot(j, NULL, NULL);
+		return;
+	}
 	if (j->what == J_REMOVE) {
 		job_removed(j);
 		return;
@@ -543,35 +545,11 @@ job_abandon(struct job *j)
 }
 
 void
-job_recover(struct session *s, struct client *c, uint32_t reqid)
-{
-	struct job	*j;
-
-	log_info("session %s: a landing was interrupted: recovering",
-	    s->rec.r.session);
-	j = job_new(s, J_RECOVER, c, reqid);
-	j->asked = c != NULL;
-	strlcpy(j->actor, s->rec.r.owner, sizeof(j->actor));
-	job_start(j);
-}
-
-void
 jobs_stop(void)
 {
 	struct job	*j, *next;
 
 	TAILQ_FOREACH_SAFE(j, &sbxd.jobs, entry, next)
-		if (!job_writes(j))
+		if (!job_writes(j) && j->what != J_FORGET)
 			job_fail(j, "suite.ending", "the suite was stopped");
-}
-
-/* Landings that an earlier run of the suite did not end. */
-void
-jobs_recover(void)
-{
-	struct session	*s;
-
-	TAILQ_FOREACH(s, &sbxd.sessions, entry)
-		if (job_interrupted(s))
-			job_recover(s, NULL, 0);
 }

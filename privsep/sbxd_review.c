@@ -18,6 +18,13 @@ review_session(struct peer *p, uint32_t id, const char *sid)
 
 	if ((s = client_session(p, id, sid)) == NULL)
 		return (NULL);
+	if (s->state == S_FAILED) {
+		peer_error(p, id, "session.failed", "session %s never came to "
+		    "run (%s): nothing of it can be landed, remove it", sid,
+		    s->rec.r.reason != NULL ? s->rec.r.reason :
+		    "for an unknown reason");
+		return (NULL);
+	}
 	if (s->state != S_RUNNING && s->state != S_ENDED) {
 		peer_error(p, id, "session.busy", "session %s is %s: try again "
 		    "when it runs or has ended", sid, session_state(s));
@@ -97,9 +104,9 @@ job_for(struct session *s, enum job_what what, struct client *c, uint32_t id,
 	struct job	*j = job_new(s, what, c, id);
 
 	if (actor != NULL)
-		strlcpy(j->actor, actor, sizeof(j->actor));
+		strlcpy(j->owed.actor, actor, sizeof(j->owed.actor));
 	else
-		snprintf(j->actor, sizeof(j->actor), "uid:%u",
+		snprintf(j->owed.actor, sizeof(j->owed.actor), "uid:%u",
 		    (unsigned int)c->uid);
 	return (j);
 }
@@ -237,5 +244,6 @@ client_on_remove(struct peer *p, struct msg *msg)
 		    "be written: nothing is removed");
 		return;
 	}
+	s->forced = m->discard;
 	session_erase(s, p->ctx, msg->id);
 }

@@ -221,15 +221,25 @@ folder_remove(const char *id)
 		log_warn("removing the record of session %s", id);
 }
 
-/* The layer first; OK is answered when all of it is gone. */
+/* What it left in the project, the layer, the record; OK is answered when all
+ * of it is gone. A session that never landed does not wait for the first. */
 void
 session_erase(struct session *s, struct client *c, uint32_t id)
 {
-	struct m_SID	sid = { .session = s->rec.r.session };
-
 	s->erase = true;
 	s->remover = c;
 	s->remover_id = id;
+	if (s->landed || s->unrecovered)
+		job_forget(s);
+	else
+		session_erase_layer(s);
+}
+
+void
+session_erase_layer(struct session *s)
+{
+	struct m_SID	sid = { .session = s->rec.r.session };
+
 	peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
 }
 
@@ -245,7 +255,7 @@ session_erase_failed(struct session *s, const char *code, const char *why)
 	if (s->remover != NULL)
 		peer_send(s->remover->peer, MSG_ERROR, s->remover_id, -1, &e);
 	s->remover = NULL;
-	s->erase = false;
+	s->erase = s->forced = false;
 	session_save(s);
 	idle_check();
 }
@@ -401,10 +411,37 @@ session_unborn(const char *id, int dir)
 	return (true);
 }
 
+/*
+ * The suite ended before this session did. GO, without which init executes
+ * nothing, is sent when the seal was written: without a seal the command never
+ * ran, and there is nothing of it to lose. But what was written is only known
+ * to be there as long as the kernel is the same: after a power cut the seal
+ * may be missing of a session that ran, and its layer is not given up.
+ */
+static void
+session_cut_off(struct session *s)
+{
+	const struct m_RECORD	*r = &s->rec.r;
+	struct stat		 st;
+
+	if (fstatat(s->dir, "seal", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_size > 0)
+		session_set(s, S_ENDED, "the suite ended while it ran");
+	else if (strcmp(r->state, state_names[S_STARTING]) == 0 &&
+	    strcmp(r->boot, sbxd.boot) == 0)
+		session_set(s, S_FAILED, "the suite ended before its command "
+		    "ran");
+	else
+		session_set(s, S_ENDED, "the machine went down in its first "
+		    "moments: its seal is not there, so nothing of it can be "
+		    "landed");
+}
+
 static void
 session_load(const char *id)
 {
 	struct session	*s;
+	struct stat	 st;
 	const char	*why = NULL;
 
 	if ((s = session_alloc()) == NULL)
@@ -425,10 +462,12 @@ session_load(const char *id)
 		return;
 	}
 	session_insert(s);
-	s->state = S_ENDED;
+	s->state = strcmp(s->rec.r.state, state_names[S_FAILED]) == 0 ?
+	    S_FAILED : S_ENDED;
 	s->killed = s->released = true;
+	s->landed = fstatat(s->dir, "baseline", &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (record_is_live(s->rec.r.state)) {
-		session_set(s, S_ENDED, "the suite ended while it ran");
+		session_cut_off(s);
 		session_save(s);
 		/* Its worker went with the suite, and has left its socket. */
 		if (unlink(id) == -1 && errno != ENOENT)

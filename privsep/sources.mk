@@ -10,7 +10,9 @@ sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
 		privsep/sbxd_client.c privsep/sbxd_session.c \
 		privsep/sbxd_new.c privsep/sbxd_worker.c \
 		privsep/sbxd_helper.c privsep/sbxd_job.c \
-		privsep/sbxd_review.c privsep/sbxd_doctor.c \
+		privsep/sbxd_review.c privsep/sbxd_recover.c \
+		privsep/sbxd_forget.c \
+		privsep/sbxd_doctor.c \
 		privsep/sbxd_audit.c privsep/record.c
 sbxd_LIBS =
 

@@ -119,21 +119,21 @@ choice_notes(const struct m_SESSION *m)
 static bool
 choice_remove(struct conn *c, const char *sid, bool discard)
 {
-	struct m_REMOVE		 body = { .session = sid, .discard = discard };
 	const struct m_ERROR	*e;
 	struct msg		 msg;
+	char			*warning;
 	bool			 removed = true;
 
-	conn_send(c, MSG_REMOVE, &body);
-	conn_recv(c, &msg, CONN_REVIEW_MS);
+	session_remove(c, sid, discard, &msg, &warning);
+	if (warning != NULL)
+		say("%s", warning);
+	free(warning);
 	if (msg.type == MSG_ERROR) {
 		e = msg.body;
 		if (strcmp(e->code, "session.changes") != 0)
 			conn_refused(&msg);
 		removed = false;
-	} else if (msg.type != MSG_OK)
-		fail("%s: broken answer: %s to REMOVE", c->path,
-		    proto_name(msg.type));
+	}
 	msg_free(&msg);
 	return (removed);
 }

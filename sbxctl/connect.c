@@ -306,13 +306,3 @@ conn_expect(struct conn *c, uint32_t type, struct msg *msg, int ms)
 	fail("%s: broken answer: %s where %s was due", c->path,
 	    proto_name(msg->type), proto_name(type));
 }
-
-void
-conn_do(struct conn *c, uint32_t type, const void *body, int ms)
-{
-	struct msg	msg;
-
-	conn_send(c, type, body);
-	conn_expect(c, MSG_OK, &msg, ms);
-	msg_free(&msg);
-}

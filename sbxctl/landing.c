@@ -31,6 +31,11 @@ landing_apply(struct conn *c, const char *sid, const uint8_t *digest,
 		status = EXIT_OTHER;
 	} else
 		out->landed(&r);
+	/* It landed all the same. */
+	if (r.warning != NULL) {
+		fflush(stdout);
+		say("session %s: %s", sid, r.warning);
+	}
 	review_free(&r);
 	return (status);
 }

@@ -305,6 +305,8 @@ json_out_landed(const struct review *r)
 
 	json_bytes(o, "session", r->session);
 	json_number(o, "landed", r->landed);
+	if (r->warning != NULL)
+		json_bytes(o, "warning", r->warning);
 	json_print(o);
 }
 
@@ -329,12 +331,14 @@ json_out_discarded(const char *sid, uint64_t entries)
 }
 
 static void
-json_out_removed(const char *sid)
+json_out_removed(const char *sid, const char *warning)
 {
 	json_t	*o = json_object();
 
 	json_bytes(o, "session", sid);
 	json_put(o, "removed", json_true());
+	if (warning != NULL)
+		json_bytes(o, "warning", warning);
 	json_print(o);
 }
 

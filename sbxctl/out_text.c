@@ -400,8 +400,9 @@ text_discarded(const char *sid, uint64_t entries)
 }
 
 static void
-text_removed(const char *sid)
+text_removed(const char *sid, const char *warning)
 {
+	(void)warning;
 	printf("session %s: removed\n", sid);
 }
 

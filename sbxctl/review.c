@@ -101,6 +101,14 @@ review_chunk(struct review *r, const struct m_CHUNK *in, uint64_t *next)
 	r->patchlen += in->data.len;
 }
 
+static void
+review_landed(struct review *r, const struct m_LANDED *in)
+{
+	r->landed = in->files;
+	if (in->warning != NULL)
+		r->warning = copy(in->warning);
+}
+
 /* An apply's refusal may be told with what has drifted: the caller's affair. */
 static void
 review_refused(struct review *r, const struct msg *msg)
@@ -132,7 +140,7 @@ review_take(struct review *r, const struct msg *msg, uint64_t *next)
 		review_chunk(r, msg->body, next);
 		return (true);
 	case MSG_LANDED:
-		r->landed = ((const struct m_LANDED *)msg->body)->files;
+		review_landed(r, msg->body);
 		return (false);
 	case MSG_ERROR:
 		review_refused(r, msg);
@@ -203,6 +211,7 @@ review_free(struct review *r)
 	free(r->target);
 	free(r->session);
 	free(r->error);
+	free(r->warning);
 	memset(r, 0, sizeof(*r));
 }
 

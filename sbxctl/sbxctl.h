@@ -118,9 +118,6 @@ void		 conn_expect(struct conn *, uint32_t type, struct msg *,
 char		*conn_error(const struct msg *);
 /* Fails with it. */
 void		 conn_refused(const struct msg *) __attribute__((noreturn));
-/* Sends and waits for OK. */
-void		 conn_do(struct conn *, uint32_t type, const void *body,
-		    int ms);
 
 /* Where a suite of this state listens, most likely first. */
 size_t		 suite_sockets(char *sockets[2]);
@@ -168,6 +165,10 @@ char	*session_find(struct conn *, const char *word);
 /* Like it, but NULL where the word is no session's. */
 char	*session_try(struct conn *, const char *word);
 char	*session_project(struct conn *, const char *sid);
+/* REMOVE and its answer, OK or ERROR, in msg; what stays of it in the project
+ * is in *warning (malloc'ed), else NULL. */
+void	 session_remove(struct conn *, const char *sid, bool discard,
+	    struct msg *, char **warning);
 
 /*
  * review.c: what a session changed.
@@ -187,6 +188,7 @@ struct review {
 	uint8_t		*patch;		/* of PATCH */
 	size_t		 patchlen;
 	uint64_t	 landed;	/* of LANDED */
+	char		*warning;	/* what did not follow it; NULL */
 	char		*error;		/* the suite's refusal, one line */
 	char		 code[65];
 };
@@ -300,7 +302,7 @@ struct out {
 	void	(*landed)(const struct review *);
 	void	(*refused)(const struct review *);	/* what drifted */
 	void	(*discarded)(const char *sid, uint64_t entries);
-	void	(*removed)(const char *sid);
+	void	(*removed)(const char *sid, const char *warning);
 	void	(*checks)(const struct checks *, bool good);
 	void	(*version)(const struct conn *);	/* NULL: none runs */
 };

@@ -204,15 +204,43 @@ show_main(struct options *opts)
 	return (done(0));
 }
 
+void
+session_remove(struct conn *c, const char *sid, bool discard, struct msg *msg,
+    char **warning)
+{
+	struct m_REMOVE	body = { .session = sid, .discard = discard };
+
+	*warning = NULL;
+	conn_send(c, MSG_REMOVE, &body);
+	for (;;) {
+		conn_recv(c, msg, CONN_REVIEW_MS);
+		if (msg->type == MSG_OK || msg->type == MSG_ERROR)
+			return;
+		if (msg->type != MSG_TEXT || *warning != NULL)
+			fail("%s: broken answer: %s to REMOVE", c->path,
+			    proto_name(msg->type));
+		*warning = copy(((const struct m_TEXT *)msg->body)->text);
+		msg_free(msg);
+	}
+}
+
 int
 rm_main(struct options *opts)
 {
 	struct conn	*c = conn_open();
 	char		*sid = session_find(c, opts->argv[0]);
-	struct m_REMOVE	 body = { .session = sid, .discard = opts->discard };
+	char		*warning;
+	struct msg	 msg;
 
-	conn_do(c, MSG_REMOVE, &body, CONN_REVIEW_MS);
-	out_form(opts)->removed(sid);
+	session_remove(c, sid, opts->discard, &msg, &warning);
+	if (msg.type == MSG_ERROR)
+		conn_refused(&msg);
+	msg_free(&msg);
+	out_form(opts)->removed(sid, warning);
+	fflush(stdout);
+	if (warning != NULL)
+		say("%s", warning);
+	free(warning);
 	free(sid);
 	conn_close(c);
 	return (done(0));
