@@ -91,26 +91,30 @@ land_project(struct land *l)
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
 	};
 	struct m_LFD		 lfd = { .kind = "project" };
+	bool			 forget = work_is(l, "forget");
+	/* Once it is forgotten putting it back helps nobody. */
+	const char		*whose = forget ? "what was displaced lies in" :
+				    "the session's changes belong to";
+	const char		*todo = forget ? "" : ", put it back";
 	struct stat		 st;
 	int			 fd;
 
 	l->job.project = (int)syscall(SYS_openat2, AT_FDCWD, w->project, &how,
 	    sizeof(how));
 	if (l->job.project == -1)
-		land_fail(l, "land.moved", "%s: %s; the session's changes "
-		    "belong to the folder that was there when it started, put "
-		    "it back", shown_path(w->project).s, errno == ELOOP ?
-		    "there is a link on the way now" : strerror(errno));
+		land_fail(l, "land.moved", "%s: %s; %s the folder that was "
+		    "there when it started%s", shown_path(w->project).s,
+		    errno == ELOOP ? "there is a link on the way now" :
+		    strerror(errno), whose, todo);
 	if (fstat(l->job.project, &st) == -1)
 		land_fail(l, "land.failed", "%s: %s", shown_path(
 		    w->project).s, strerror(errno));
 	if (st.st_dev != w->dev || st.st_ino != w->ino)
 		land_fail(l, "land.moved", "%s is another folder now (device "
-		    "%llu, inode %llu; it was %llu, %llu): the session's "
-		    "changes belong to the old one, put it back",
+		    "%llu, inode %llu; it was %llu, %llu): %s the old one%s",
 		    shown_path(w->project).s, (unsigned long long)st.st_dev,
 		    (unsigned long long)st.st_ino, (unsigned long long)w->dev,
-		    (unsigned long long)w->ino);
+		    (unsigned long long)w->ino, whose, todo);
 	if (work_is_blind(l))
 		return;
 	if ((fd = fcntl(l->job.project, F_DUPFD_CLOEXEC, 0)) == -1)

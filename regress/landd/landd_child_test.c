@@ -73,6 +73,7 @@ ATF_TC_BODY(child_out_of_turn, tc)
 		{ 0, "changes", { MSG_HELLO, MSG_ERROR } },
 		{ 1, "changes", { MSG_LFD, MSG_ERROR } },
 		{ 1, "recover", { MSG_BYTES, MSG_LANDED, MSG_ERROR } },
+		{ 1, "forget", { MSG_END, MSG_ERROR } },
 		{ 2, "changes", { MSG_STAGED, MSG_ERROR } },
 		{ 3, "changes", { MSG_END, MSG_ERROR } },
 		{ 3, "patch", { MSG_END, MSG_LFD, MSG_ERROR } },

@@ -149,6 +149,7 @@ ATF_TC_BODY(moved, tc)
 		ATF_REQUIRE(strstr(m.why, m.lab.project) != NULL);
 		mill_fails(&m, "apply", "land.moved");
 		mill_fails(&m, "recover", "land.moved");
+		mill_fails(&m, "forget", "land.moved");
 		review_sh(&m.r, "rm -rf R && mv X R");
 	}
 	mill_works(&m, "changes");
@@ -157,6 +158,46 @@ ATF_TC_BODY(moved, tc)
 	    m.r.dir) == 0);
 	mill_fails(&m, "apply", "land.moved");
 	mill_down(&m);
+}
+
+/* How many names are in the project's landing folder; 0: there is none. */
+static int
+kept(void)
+{
+	return (test_sh("exit $(cd '%s/R' && find . -path '*sbx-land-*' | "
+	    "wc -l)", m.r.dir));
+}
+
+ATF_TC_WITHOUT_HEAD(forget);
+ATF_TC_BODY(forget, tc)
+{
+	static const uid_t	uids[] = { OWNER, 0 };
+	size_t			i;
+
+	for (i = 0; i < 2; i++) {
+		begin(uids[i]);
+		/* Whatever looks like one is not gone into without cause. */
+		review_sh(&m.r, "mkdir R/.sbx-land-" SID2 " && "
+		    "echo x >R/.sbx-land-" SID2 "/x");
+		mill_works(&m, "apply");
+		review_sh(&m.r, "echo 5 >>V/a");
+		mill_works(&m, "apply");
+		review_sh(&m.r, "test -s R/.sbx-land-" SID "/1/record && "
+		    "test -s R/.sbx-land-" SID "/2/record");
+		ATF_REQUIRE(kept() > 8);
+		review_sh(&m.r, "echo mine >R/.sbx-land-" SID "/2/mine");
+		mill_fails(&m, "forget", "land.left");
+		ATF_REQUIRE(strstr(m.why, "/.sbx-land-" SID ": 2 ") != NULL);
+		ATF_REQUIRE(strstr(m.why, m.lab.project) == m.why);
+		review_sh(&m.r, "test \"$(cd R/.sbx-land-" SID " && find . "
+		    "-type f | sort | xargs)\" = './.gitignore ./2/mine'");
+		review_sh(&m.r, "rm R/.sbx-land-" SID "/2/mine");
+		mill_works(&m, "forget");
+		mill_works(&m, "forget");
+		ATF_REQUIRE_EQ(kept(), 2);
+		mill_down(&m);
+		ATF_REQUIRE(test_sh("rm -rf '%s'", m.r.dir) == 0);
+	}
 }
 
 ATF_TC_WITHOUT_HEAD(discard);
@@ -289,6 +330,7 @@ ATF_TC_BODY(tampered, tc)
 	untouched(NULL);
 	mill_fails(&m, "apply", "land.state");
 	mill_fails(&m, "changes", "land.state");
+	mill_fails(&m, "forget", "land.state");
 	ATF_REQUIRE(test_sh("cd '%s' && rm baseline && echo junk >journal",
 	    m.lab.dir) == 0);
 	mill_fails(&m, "recover", "land.state");
@@ -499,6 +541,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, apply);
 	ATF_TP_ADD_TC(tp, refused);
 	ATF_TP_ADD_TC(tp, moved);
+	ATF_TP_ADD_TC(tp, forget);
 	ATF_TP_ADD_TC(tp, discard);
 	ATF_TP_ADD_TC(tp, child_killed);
 	ATF_TP_ADD_TC(tp, tampered);

@@ -219,6 +219,11 @@ ATF_TC_BODY(descriptors_out_of_turn, tc)
 	fd_dead("changes", "", "view", rw, "is not due");
 	fd_dead("apply", "journal", "stage", rw, "is not due");
 	fd_dead("recover", "journal", "view", rw, "is not due");
+	/* To forget there is the baseline, and it is all. */
+	fd_dead("forget", "", "journal", rw, "is not due");
+	fd_dead("forget", "", "newbase", rw, "is not due");
+	fd_dead("forget", "baseline", "baseline", rw, "is not due");
+	fd_dead("forget", "baseline", "view", rw, "is not due");
 	fd_dead("changes", "", "sesame", rw, "of kind");
 	fd_dead("changes", "", "patch", rw, "of kind");
 	/* Not what it must be. */
