@@ -20,6 +20,7 @@ struct forget {
 	int		 root;
 	const char	*sid;
 	char		 why[400];	/* of the first thing that stays */
+	bool		 failed;	/* one could not be removed, though ours */
 };
 
 static void
@@ -32,30 +33,48 @@ forget_left(struct forget *g, const struct landing *l, const char *name,
 		    why);
 }
 
-/* NULL: it is gone. */
-static const char *
-forget_op(const struct folder *f, const struct op *op)
+/* The same where the next time may be another: its reason goes first. */
+static void
+forget_failed(struct forget *g, const struct landing *l, const char *name)
+{
+	const char	*why = strerror(errno);
+
+	if (!g->failed)
+		g->why[0] = '\0';
+	g->failed = true;
+	forget_left(g, l, name, why);
+}
+
+/* False: it stays. */
+static bool
+forget_op(struct forget *g, const struct folder *f, const struct landing *l,
+    const struct op *op)
 {
 	struct opname	name = op_name(op);
 	struct stat	st;
 	uint8_t		sha[DIGEST_LEN];
 
-	if (fstatat(f->fd, name.s, &st, AT_SYMLINK_NOFOLLOW) == -1)
-		return (errno == ENOENT ? NULL : strerror(errno));
-	if (st.st_ino != op->pre.ino ||
+	if (fstatat(f->fd, name.s, &st, AT_SYMLINK_NOFOLLOW) == -1) {
+		if (errno == ENOENT)
+			return (true);
+		forget_failed(g, l, name.s);
+	} else if (st.st_ino != op->pre.ino ||
 	    (st.st_mode & S_IFMT) != (op->pre.mode & S_IFMT))
-		return ("is not what the landing put there");
-	if (op->kind != OP_RMDIR) {
-		if (tree_hash(f->fd, name.s, sha) == -1)
-			return ("cannot be read");
-		if (digest_cmp(sha, op->pre.sha) != 0)
-			return ("was written to since it was displaced");
-	}
-	if (unlinkat(f->fd, name.s, op->kind == OP_RMDIR ? AT_REMOVEDIR : 0) ==
-	    -1)
-		return (errno == ENOTEMPTY || errno == EEXIST ?
-		    "has something in it now" : strerror(errno));
-	return (NULL);
+		forget_left(g, l, name.s, "is not what the landing put there");
+	else if (op->kind != OP_RMDIR &&
+	    tree_hash(f->fd, name.s, sha) == -1)
+		forget_failed(g, l, name.s);
+	else if (op->kind != OP_RMDIR && digest_cmp(sha, op->pre.sha) != 0)
+		forget_left(g, l, name.s, "was written to since it was "
+		    "displaced");
+	else if (unlinkat(f->fd, name.s, op->kind == OP_RMDIR ?
+	    AT_REMOVEDIR : 0) == 0)
+		return (true);
+	else if (errno == ENOTEMPTY || errno == EEXIST)
+		forget_left(g, l, name.s, "has something in it now");
+	else
+		forget_failed(g, l, name.s);
+	return (false);
 }
 
 /* The record, if it is the one that the state knows. */
@@ -86,10 +105,9 @@ forget_record(const struct forget *g, const struct folder *f,
 static void
 forget_files(struct forget *g, const struct folder *f, const struct landing *l)
 {
-	struct plan	 p;
-	const char	*why;
-	size_t		 i;
-	bool		 left = false;
+	struct plan	p;
+	size_t		i;
+	bool		left = false;
 
 	plan_init(&p);
 	/* Killed after the record was removed, it is empty. */
@@ -97,17 +115,12 @@ forget_files(struct forget *g, const struct folder *f, const struct landing *l)
 		forget_left(g, l, "", "has no record of its landing any more");
 		left = true;
 	}
-	for (i = 0; i < p.n; i++) {
-		if (p.v[i].kind != OP_REPLACE && p.v[i].kind != OP_DELETE &&
-		    p.v[i].kind != OP_RMDIR)
-			continue;
-		if ((why = forget_op(f, &p.v[i])) == NULL)
-			continue;
-		forget_left(g, l, op_name(&p.v[i]).s, why);
-		left = true;
-	}
+	for (i = 0; i < p.n; i++)
+		if ((p.v[i].kind == OP_REPLACE || p.v[i].kind == OP_DELETE ||
+		    p.v[i].kind == OP_RMDIR) && !forget_op(g, f, l, &p.v[i]))
+			left = true;
 	if (!left && unlinkat(f->fd, "record", 0) == -1 && errno != ENOENT)
-		forget_left(g, l, "record", strerror(errno));
+		forget_failed(g, l, "record");
 	plan_free(&p);
 }
 
@@ -125,15 +138,17 @@ forget_landing(struct forget *g, const struct landing *l)
 	at.folder = l->folder;
 	r = folder_open(&f, &at, g->root);
 	if (r == -1)
-		forget_left(g, l, "", strerror(errno));
+		forget_failed(g, l, "");
 	if (r == 1) {
 		forget_files(g, &f, l);
 		snprintf(name, sizeof(name), "%llu", (unsigned long long)l->n);
-		if (unlinkat(f.top, name, AT_REMOVEDIR) == -1 &&
-		    errno != ENOENT)
-			forget_left(g, l, "", errno == ENOTEMPTY ||
-			    errno == EEXIST ? "has something in it that no "
-			    "landing put there" : strerror(errno));
+		if (unlinkat(f.top, name, AT_REMOVEDIR) == -1) {
+			if (errno == ENOTEMPTY || errno == EEXIST)
+				forget_left(g, l, "", "has something in it "
+				    "that no landing put there");
+			else if (errno != ENOENT)
+				forget_failed(g, l, "");
+		}
 	}
 	folder_close(&f);
 }
@@ -177,6 +192,12 @@ forget_check(const struct forget *g, const struct job *job, const char *path,
 			    ".git" : "");
 		return (0);
 	}
+	if (g->failed)
+		return (landing_fail(res, "land.failed", "what its landings "
+		    "displaced cannot be removed from %s/%s: %s; put that "
+		    "right and try again, or let it stay there by \"sbxctl "
+		    "rm --discard %s\"", shown_path(job->root).s, path,
+		    g->why, g->sid));
 	return (landing_fail(res, "land.left", "%s/%s: %s; look into it, and "
 	    "remove it by hand", shown_path(job->root).s, path,
 	    g->why[0] != '\0' ? g->why : "it is not as its landings left it, "

@@ -71,8 +71,8 @@ int	landing_recover(const struct job *, const char *sid,
 /*
  * The session goes, and with it what its landings keep in the project: what
  * they displaced and their own files, known by inode and bytes, and the
- * folders once they are empty. -1: something of it is left and is told
- * ("land.left"), or nothing could be looked at. May be repeated.
+ * folders once they are empty. -1: something of it stays that is not ours to
+ * remove ("land.left"), or that could not be removed. May be repeated.
  */
 int	landing_forget(const struct job *, const char *sid,
 	    const struct landings *, struct landing_result *);

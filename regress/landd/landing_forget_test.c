@@ -97,14 +97,14 @@ sh(const char *fmt, ...)
 /* Something stays, and is told with this; what the shell's test says of the
  * world holds, and the project is as it was. */
 static void
-stays(const char *why, const char *holds)
+stays(const char *code, const char *why, const char *holds)
 {
 	char	*want = world_tree(&w, "R", true), *got;
 
 	if (forget(&w) == 0)
 		atf_tc_fail("nothing is said to be left: %s", why);
 	printf("%s: %s\n", w.res.code, w.res.why);
-	ATF_REQUIRE_STREQ(w.res.code, "land.left");
+	ATF_REQUIRE_STREQ(w.res.code, code);
 	ATF_REQUIRE_MSG(strstr(w.res.why, why) != NULL, "not \"%s\": %s", why,
 	    w.res.why);
 	ATF_REQUIRE(strstr(w.res.why, "sbx-land-" WORLD_SID) != NULL);
@@ -204,9 +204,29 @@ ATF_TC_BODY(foreign, tc)
 			landed(git == 1);
 			if (!sh("%s", cases[i].act))
 				atf_tc_fail("%s", cases[i].act);
-			stays(cases[i].why, cases[i].holds);
+			stays("land.left", cases[i].why, cases[i].holds);
 			world_free(&w);
 		}
+}
+
+/* What may be put right is no reason to forget it. */
+ATF_TC_WITHOUT_HEAD(stuck);
+ATF_TC_BODY(stuck, tc)
+{
+	landed(true);
+	ATF_REQUIRE(sh("mount --bind R R && mount -o remount,bind,ro R"));
+	close(w.job.project);
+	w.job.project = openat(w.fd, "R", O_RDONLY | O_DIRECTORY);
+	stays("land.failed", "Read-only", "test -s $T/record && "
+	    "umount -l R");
+	close(w.job.project);
+	w.job.project = openat(w.fd, "R", O_RDONLY | O_DIRECTORY);
+	ATF_REQUIRE(sh("chattr +i $F"));
+	/* Beside it, what nobody may remove: its reason is not the one. */
+	ATF_REQUIRE(sh("touch $T/mine"));
+	stays("land.failed", "not permitted", "chattr -i $F && rm $T/mine && "
+	    "test -s $T/record");
+	forgotten();
 }
 
 ATF_TC_WITHOUT_HEAD(elsewhere);
@@ -215,7 +235,8 @@ ATF_TC_BODY(elsewhere, tc)
 	/* The folder's own folder is another one, or a link. */
 	landed(true);
 	ATF_REQUIRE(sh("mv R/.git X && ln -s \"$PWD/X\" R/.git"));
-	stays(".git/sbx-land-", "test -s X/sbx-land-" WORLD_SID "/1/record");
+	stays("land.left", ".git/sbx-land-",
+	    "test -s X/sbx-land-" WORLD_SID "/1/record");
 	world_free(&w);
 	landed(true);
 	ATF_REQUIRE(sh("mv R/.git X && mkdir R/.git"));
@@ -225,13 +246,15 @@ ATF_TC_BODY(elsewhere, tc)
 	/* A mount over it is not gone into. */
 	landed(false);
 	ATF_REQUIRE(sh("mkdir X && cp -a $P/. X && mount --bind X $P"));
-	stays(".sbx-land-", "test -s X/1/record && umount $P && "
+	stays("land.failed", "cross-device",
+	    "test -s X/1/record && umount $P && "
 	    "test -s $T/record");
 	world_free(&w);
 	/* Where git is told to look at what lies there, it stays so. */
 	landed(false);
 	ATF_REQUIRE(sh("echo '!mine' >>$P/.gitignore"));
-	stays(".sbx-land-", "grep -q mine $P/.gitignore && ! test -e $T");
+	stays("land.left", ".sbx-land-",
+	    "grep -q mine $P/.gitignore && ! test -e $T");
 	world_free(&w);
 	/* Not there at all any more. */
 	landed(false);
@@ -287,6 +310,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, gone);
 	ATF_TP_ADD_TC(tp, others);
 	ATF_TP_ADD_TC(tp, foreign);
+	ATF_TP_ADD_TC(tp, stuck);
 	ATF_TP_ADD_TC(tp, elsewhere);
 #ifndef SBX_SANITIZED	/* which ends where a call of its own fails */
 	ATF_TP_ADD_TC(tp, killed);
