@@ -20,7 +20,7 @@ struct forget {
 	int		 root;
 	const char	*sid;
 	char		 why[400];	/* of the first thing that stays */
-	bool		 failed;	/* one could not be removed, though ours */
+	bool		 failed;	/* it is ours, but could not be removed */
 };
 
 static void

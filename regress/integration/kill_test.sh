@@ -211,9 +211,155 @@ landing_body()
 	landing_rounds 60 land sbxd landd mountd sbxctl spawn
 }
 
+# killed_at N COMMAND...: sbxd and the child are killed when the child that the
+# command needs is at its Nth rename.
+killed_at()
+{
+	rm -f stall.out
+	stall "$(pgrep -x spawn)" "$1" >stall.out 2>stall.err &
+	stall=$!
+	shift
+	int_wait_file stall.out ready
+	"$@" >out 2>err &
+	ctl=$!
+	int_wait_file stall.out stalled
+	kill -9 "$sbx_suite"
+	kill -9 "$(sed -n 's/^stalled //p' stall.out)"
+	kill -9 "$stall"
+	wait "$ctl" "$stall" || :
+	wait "$sbx_suite" || :
+	all_gone but-group
+}
+# How many of the twenty hold what the session wrote.
+new_ones()
+{
+	grep -lx new "$P"/m?? | wc -l
+}
+
+atf_test_case rollback
+rollback_head()
+{
+	atf_set descr "killed while a recovery goes back: the next one ends it"
+	atf_set require.user root
+	atf_set timeout 120
+}
+rollback_body()
+{
+	int_tools
+	int_who user
+	int_clean_mark
+	int_suite
+	for i in $(seq 11 30); do echo "old $i" >"$P/m$i"; done
+	echo z >"$P/z"
+	chown "$int_user:" "$P"/*
+	int_keep sh -c 'for i in $(seq 11 30); do echo new >m$i; done
+	    echo new >z; rm Makefile; mkdir d; echo d >d/d'
+	# The landing itself, after some of its steps.
+	killed_at 6 sbxctl apply --yes "$sid"
+	done=$(new_ones)
+	[ "$done" -gt 0 ] && [ "$done" -lt 6 ] || atf_fail "$done are new"
+	# It cannot go forward any more: the owner has the last file.
+	echo owner >>"$P/z"
+	# Not at the start already, but when we look.
+	mv "$P" "$P.away"
+	int_suite
+	int_wait_file "$SBX_SCRATCH/sbxd.log" 'recovering its landing'
+	mv "$P.away" "$P"
+	# The other steps forward, the last one's exchange and its undoing, and
+	# then some back again: forward there are no more than 21.
+	killed_at $((21 - done + 10)) sbxctl changes "$sid"
+	n=$(new_ones)
+	[ "$n" -gt 0 ] && [ "$n" -lt 20 ] ||
+	    atf_fail "not half way back: $n are new"
+	atf_check test -e "$SBX_STATE/sbxd/$sid/journal"
+	int_suite
+	int_wait test ! -e "$SBX_STATE/sbxd/$sid/journal"
+	atf_check_equal 0 "$(new_ones)"
+	for i in $(seq 11 30); do echo "old $i" | cmp - "$P/m$i"; done ||
+	    atf_fail "not as it was"
+	atf_check -o inline:'z\nowner\n' cat "$P/z"
+	atf_check test -e "$P/Makefile" -a ! -e "$P/d"
+	atf_check -o empty find "$P" -name '*sbx-land*'
+	# The session has its changes still; what the owner changed is told.
+	atf_check -o match:'^23 files' -o match:'M  z .*DRIFTED' \
+	    sbxctl changes "$sid"
+	atf_check -s exit:1 -o ignore -e match:'have changed' \
+	    sbxctl apply --yes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_state_check
+	int_stop
+	all_gone
+}
+
+# unsealed: a suite killed when a session's record is there and no seal; its
+# id is $sid.
+unsealed()
+{
+	int_suite
+	kill -STOP "$(pgrep -x landd)"
+	run --keep -- sh -c 'echo in >f' >out 2>err &
+	ctl=$!
+	int_wait sh -c "ls $SBX_STATE/sbxd/*/record >/dev/null 2>&1"
+	sid=$(basename "$(dirname "$SBX_STATE"/sbxd/*/record)")
+	# Its layer is made meanwhile.
+	int_wait test -d "$SBX_STATE/s/$sid"
+	kill -9 "$sbx_suite"
+	kill -CONT "$(pgrep -x landd)"
+	wait "$ctl" || :
+	wait "$sbx_suite" || :
+	all_gone but-group
+	atf_check test ! -e "$SBX_STATE/sbxd/$sid/seal"
+}
+
+atf_test_case unsealed
+unsealed_head()
+{
+	atf_set descr "killed before a session had its seal: it has failed, \
+and goes without --discard; not so after a power cut"
+	atf_set require.user root
+	atf_set timeout 60
+}
+unsealed_body()
+{
+	int_tools
+	int_who user
+	int_clean_mark
+	unsealed
+	# Twice: it stays so.
+	for i in 1 2; do
+		int_suite
+		atf_check -o match:"^$sid .*failed" sbxctl ls
+		atf_check -o match:'ended before its command ran' \
+		    sbxctl show "$sid"
+		int_refused 1 'never came to run' sbxctl changes "$sid"
+		int_stop
+	done
+	int_suite
+	atf_check -o match:removed sbxctl rm "$sid"
+	int_state_check
+	int_stop
+	# Of another boot: then the seal may be what was lost.
+	unsealed
+	r=$SBX_STATE/sbxd/$sid/record
+	LC_ALL=C sed "s/$(cat /proc/sys/kernel/random/boot_id)/$(
+	    cat /proc/sys/kernel/random/uuid)/" "$r" >other
+	atf_check -s exit:1 -o ignore cmp other "$r"
+	cat other >"$r"
+	int_suite
+	atf_check -o match:"^$sid .*ended" sbxctl ls
+	atf_check -o match:'machine went down' sbxctl show "$sid"
+	int_refused 1 'no seal' sbxctl rm "$sid"
+	int_state_check "$sid"
+	atf_check -o match:removed sbxctl rm --discard "$sid"
+	int_state_check
+	int_stop
+	all_gone
+}
+
 atf_init_test_cases()
 {
-	for c in sbxd spawn netd mountd landd session starting spare landing; do
+	for c in sbxd spawn netd mountd landd session starting spare landing \
+	    rollback unsealed; do
 		atf_add_test_case "$c"
 	done
 }

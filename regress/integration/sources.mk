@@ -1,4 +1,5 @@
 # pty types at a program and reads what it shows; fs does to files what no
-# shell command does exactly so; client is every kind of client but ours.
+# shell command does exactly so; client is every kind of client but ours;
+# stall stops a landing's child at a call.
 REGRESS_HELPERS += regress/integration/pty regress/integration/fs \
-	regress/integration/client
+	regress/integration/client regress/integration/stall

@@ -173,7 +173,8 @@ ATF_TC_BODY(foreign, tc)
 		{ "mkdir $P/7 $P/7x && echo mine >$P/7/mine", "land-",
 		  "test -s $P/7/mine && test -d $P/7x && ! test -e $T" },
 		/* A displaced file, put back in other clothes. */
-		{ "cp $F X && rm $F && mv X $F", "not what the landing put there",
+		{ "cp $F X && rm $F && mv X $F",
+		  "not what the landing put there",
 		  "grep -qx before $T/* && test -s $T/record" },
 		{ "echo more >>$F",
 		  "was written to since", "grep -qx more $T/* && "

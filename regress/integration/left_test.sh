@@ -1,0 +1,243 @@
+# What a landing leaves behind: in the project until its session is removed,
+# in the layer where it could not be cleaned.
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
+
+json() {
+	python3 -c '
+import json, sys
+o = json.load(open(sys.argv[1]))
+for w in sys.argv[2:]:
+    assert eval(w.replace("\n", " "), {"o": o}), (w, o)
+' "$@"
+}
+
+# landed: a session that landed twice; $sid, and its folder $land.
+landed() {
+	int_keep sh -ec 'echo in >>a.txt; rm -f Makefile; mkdir -p n; echo n >n/n
+	    ln -sfn src link'
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	land=$P/.git/sbx-land-$sid
+	[ -d "$P/.git" ] || land=$P/.sbx-land-$sid
+	atf_check test -s "$land/1/record"
+	atf_check -o ignore grep -rqx one "$land/1"
+}
+
+# warned TEXT COMMAND...: succeeds, and one line on stderr has the text.
+warned() {
+	warn=$1
+	shift
+	atf_check -o save:warned.out -e save:warned.err "$@"
+	atf_check_equal 1 "$(wc -l <warned.err)"
+	grep -q -F -e "$warn" warned.err ||
+	    atf_fail "not \"$warn\": $(cat warned.err)"
+}
+
+atf_test_case removed
+removed_head()
+{
+	atf_set descr "rm takes away what the session's landings displaced, \
+and nothing of another's"
+	atf_set require.user root
+	atf_set timeout 120
+}
+removed_one()
+{
+	landed
+	first=$sid one=$land
+	int_keep sh -c 'echo more >>a.txt; echo m >m'
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	two=$P/.git/sbx-land-$sid
+	[ -d "$P/.git" ] || two=$P/.sbx-land-$sid
+	before=$(int_bytes "$P") theirs=$(sbx_tree "$two")
+	atf_check -o match:removed sbxctl rm "$first"
+	atf_check test ! -e "$one"
+	int_same "$theirs" "$(sbx_tree "$two")" "another session's was touched"
+	atf_check -o save:out.json sbxctl rm --json "$sid"
+	json out.json 'o["removed"] is True' '"warning" not in o'
+	atf_check -o empty find "$P" -name '*sbx-land*'
+	int_same "$before" "$(int_bytes "$P")" "the project was touched"
+	grep -c " forget session=$sid .*result=ok" "$SBX_STATE/sbxd/audit" ||
+	    atf_fail "no line in the audit log"
+	# Also with the changes that wait; and where it never landed nobody
+	# goes there.
+	landed
+	int_keep sh -c 'echo w >w'
+	atf_check -o match:removed sbxctl rm --discard "$sid"
+	atf_check -s exit:1 grep "forget session=$sid" "$SBX_STATE/sbxd/audit"
+	atf_check test -e "$land"
+	sid=${land##*-}
+	atf_check -o match:removed sbxctl rm --discard "$sid"
+	atf_check test ! -e "$land"
+	int_state_check
+}
+removed_body()
+{
+	int_begin
+	int_both removed_one
+	# Without git, and where it is a worktree's.
+	git=$P
+	P=$git.wt
+	sbx-as "$int_user" git -C "$git" worktree add -q "$P"
+	removed_one
+	P=$git.none
+	cp -a "$git" "$P"
+	rm -rf "$P/.git"
+	removed_one
+	int_end
+}
+
+atf_test_case foreign
+foreign_head()
+{
+	atf_set descr "what is not the landing's stays, is told and keeps no \
+record; nor does a project that is gone"
+	atf_set require.user root
+	atf_set timeout 120
+}
+foreign_one()
+{
+	# A link in its place leads nowhere.
+	landed
+	mv "$land" "$P.land"
+	ln -s "$P.land" "$land"
+	theirs=$(sbx_tree "$P.land")
+	warned "$land" sbxctl rm "$sid"
+	int_same "$theirs" "$(sbx_tree "$P.land")" "it went through the link"
+	atf_check test -L "$land"
+	atf_check -o match:"$sid is removed, but" grep "$land" \
+	    "$SBX_SCRATCH/sbxd.log"
+	rm -rf "$land" "$P.land"
+	int_state_check
+	# Somebody's file in it.
+	landed
+	echo mine >"$land/1/mine"
+	atf_check -e save:err -o save:out.json sbxctl rm --json "$sid"
+	atf_check_equal 1 "$(wc -l <err)"
+	json out.json 'o["removed"]' '"has something in it" in o["warning"]'
+	atf_check -o inline:"$land/1/mine\n" find "$land" -type f \
+	    ! -name .gitignore
+	rm -rf "$land"
+	int_state_check
+	# A displaced file that was open somewhere, and written to.
+	landed
+	f=$(grep -rlx three "$land/1" | head -n 1)
+	echo later >>"$f"
+	warned 'written to since' sbxctl rm "$sid"
+	atf_check -o match:later cat "$f"
+	rm -rf "$land"
+	int_state_check
+}
+foreign_body()
+{
+	int_begin
+	int_both foreign_one
+	int_end
+}
+
+atf_test_case moved
+moved_head()
+{
+	atf_set descr "the project is gone or another one: the record goes all \
+the same"
+	atf_set require.user root
+}
+moved_body()
+{
+	int_begin
+	int_who user
+	landed
+	mv "$P" "$P.away"
+	warned ".git/sbx-land-$sid" sbxctl rm --discard "$sid"
+	grep -q -F "$P" warned.err || atf_fail "it does not say where"
+	atf_check -o match:"$sid is removed, but" cat "$SBX_SCRATCH/sbxd.log"
+	int_state_check
+	atf_check test -s "$P.away/.git/sbx-land-$sid/1/record"
+	mv "$P.away" "$P"
+	# Another folder in its place, with a landing folder of that name.
+	rm -rf "$land"
+	landed
+	mv "$P" "$P.away"
+	cp -a "$P.away" "$P"
+	theirs=$(sbx_tree "$P")
+	warned 'another folder' sbxctl rm --discard "$sid"
+	int_same "$theirs" "$(sbx_tree "$P")" "another project was touched"
+	int_state_check
+	int_end
+}
+
+atf_test_case stuck
+stuck_head()
+{
+	atf_set descr "what may be put right refuses the removal, until then \
+or --discard"
+	atf_set require.user root
+}
+stuck_body()
+{
+	int_begin
+	int_who user
+	for how in rm 'rm --discard'; do
+		landed
+		f=$(grep -rlx three "$land/1" | head -n 1)
+		chattr +i "$f"
+		int_refused 1 "$land" sbxctl rm "$sid"
+		int_state_check "$sid"
+		atf_check -o match:"^$sid .*ended" sbxctl ls
+		if [ "$how" = rm ]; then
+			chattr -i "$f"
+			atf_check -o match:removed sbxctl rm "$sid"
+			atf_check test ! -e "$land"
+		else
+			warned "$land" sbxctl rm --discard "$sid"
+			atf_check test -e "$f"
+			chattr -i "$f"
+		fi
+		int_state_check
+	done
+	int_end
+}
+
+atf_test_case unclean
+unclean_head()
+{
+	atf_set descr "landed, but the layer could not be cleaned: said with \
+the landing, which it is"
+	atf_set require.user root
+}
+unclean_body()
+{
+	int_begin
+	int_who user
+	for form in '' --json; do
+		int_keep sh -c "echo in$form >>a.txt; echo n >new$form"
+		u=$(find "$SBX_STATE/s/$sid" -name a.txt -path '*/u/*')
+		chattr +i "$u" || atf_fail "no copy of a.txt in the layer"
+		# shellcheck disable=SC2086 # an option or none
+		warned "s/$sid" sbxctl apply --yes $form "$sid"
+		atf_check -o ignore grep -F "sbxctl discard --yes $sid" \
+		    warned.err
+		if [ -n "$form" ]; then
+			json warned.out 'o["landed"] == 2' \
+			    '"could not be cleaned" in o["warning"]'
+		else
+			atf_check -o match:'2 files landed' cat warned.out
+		fi
+		atf_check -o match:"in$form" cat "$P/a.txt"
+		atf_check -o match:'landed, but its layer' \
+		    cat "$SBX_SCRATCH/sbxd.log"
+		# It is no change, and what was advised helps.
+		atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+		chattr -i "$u"
+		atf_check -o ignore sbxctl discard --yes "$sid"
+		atf_check test ! -e "$u"
+		atf_check -o match:removed sbxctl rm "$sid"
+	done
+	int_end
+}
+
+atf_init_test_cases()
+{
+	for c in removed foreign moved stuck unclean; do
+		atf_add_test_case "$c"
+	done
+}
