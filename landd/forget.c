@@ -20,7 +20,7 @@ struct forget {
 	int		 root;
 	const char	*sid;
 	char		 why[400];	/* of the first thing that stays */
-	bool		 failed;	/* it is ours, but could not be removed */
+	bool		 failed;	/* ours, but not to be removed now */
 };
 
 static void
