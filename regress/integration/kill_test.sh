@@ -216,7 +216,7 @@ landing_body()
 killed_at()
 {
 	rm -f stall.out
-	stall "$(pgrep -x spawn)" "$1" >stall.out 2>stall.err &
+	stall "$(pgrep -x spawn)" renameat2 "$1" >stall.out 2>stall.err &
 	stall=$!
 	shift
 	int_wait_file stall.out ready

@@ -197,6 +197,58 @@ stuck_body()
 	int_end
 }
 
+atf_test_case killed
+killed_head()
+{
+	atf_set descr "a removal that was cut off is done by the next"
+	atf_set require.user root
+}
+killed_body()
+{
+	int_begin
+	int_who user
+	# The child, while it removes: all stays that is not gone yet.
+	landed
+	names=$(find "$land" | wc -l)
+	rm -f stall.out
+	# The first child looks whether changes wait.
+	stall "$(pgrep -x spawn)" unlinkat 3 1 >stall.out &
+	stall=$!
+	int_wait_file stall.out ready
+	sbxctl rm "$sid" >out 2>err &
+	ctl=$!
+	int_wait_file stall.out stalled
+	kill -9 "$(sed -n 's/^stalled //p' stall.out)" "$stall"
+	status=0
+	wait "$ctl" || status=$?
+	atf_check_equal 1 "$status"
+	atf_check -o match:"$sid: .*signal 9" cat err
+	atf_check test -s "$land/1/record"
+	[ "$(find "$land" | wc -l)" -lt "$names" ] || atf_fail "nothing is gone"
+	int_state_check "$sid"
+	atf_check -o match:removed sbxctl rm "$sid"
+	atf_check test ! -e "$land"
+	int_state_check
+	# The suite, when the folder is gone and the layer is not.
+	landed
+	kill -STOP "$(pgrep -x mountd | head -n 1)"
+	# Asked for with --discard: nobody looks at the layer before.
+	sbxctl rm --discard "$sid" >out 2>err &
+	ctl=$!
+	int_wait test ! -e "$land"
+	# shellcheck disable=SC2046 # pids
+	kill -9 "$sbx_suite" $(pgrep -x mountd)
+	wait "$ctl" || :
+	wait "$sbx_suite" || :
+	int_wait sh -c '! pgrep -x "spawn|landd|netd" >/dev/null'
+	int_suite
+	atf_check -o match:"^$sid .*ended" sbxctl ls
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	atf_check -o match:removed sbxctl rm "$sid"
+	int_state_check
+	int_end
+}
+
 atf_test_case unclean
 unclean_head()
 {
@@ -237,7 +289,7 @@ unclean_body()
 
 atf_init_test_cases()
 {
-	for c in removed foreign moved stuck unclean; do
+	for c in removed foreign moved stuck killed unclean; do
 		atf_add_test_case "$c"
 	done
 }

@@ -1,7 +1,8 @@
 /*
- * stall PID N: of what the process PID starts from now on, the first that
- * comes to its Nth renameat2 is stopped before it. "ready" is printed when
- * they are watched, "stalled PID" then. All go on when stall ends.
+ * stall PID CALL N [SKIP]: of what the process PID starts from now on, but for
+ * the first SKIP, the first that comes to its Nth call of that name (renameat2,
+ * unlinkat) is stopped before it. "ready" is printed when they are watched,
+ * "stalled PID" then. All go on when stall ends.
  */
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -12,12 +13,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define OPTIONS	(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK |		\
 		    PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE)
 
-static pid_t	watched;
+static pid_t		watched;
+static uint64_t		call;
 
 /* A child's calls are seen, those of its parent are not. */
 static void
@@ -29,7 +32,7 @@ go_on(pid_t pid, int sig)
 }
 
 static int
-at_rename(pid_t pid)
+at_call(pid_t pid)
 {
 	struct {
 		uint8_t		op, pad[3];
@@ -40,19 +43,21 @@ at_rename(pid_t pid)
 	/* PTRACE_GET_SYSCALL_INFO; 1 is an entry. */
 	return (ptrace((enum __ptrace_request)0x420e, pid,
 	    (void *)sizeof(info), &info) > 0 && info.op == 1 &&
-	    info.nr == SYS_renameat2);
+	    info.nr == call);
 }
 
 int
 main(int argc, char **argv)
 {
 	pid_t	pid, last = 0;
-	long	n = 0, want;
+	long	n = 0, want, skip;
 	int	status, sig;
 
-	if (argc != 3 || (watched = atoi(argv[1])) <= 0 ||
-	    (want = atol(argv[2])) <= 0)
-		errx(2, "usage: stall PID N");
+	if (argc < 4 || (watched = atoi(argv[1])) <= 0 ||
+	    (want = atol(argv[3])) <= 0)
+		errx(2, "usage: stall PID CALL N [SKIP]");
+	skip = argc > 4 ? atol(argv[4]) : 0;
+	call = strcmp(argv[2], "unlinkat") == 0 ? SYS_unlinkat : SYS_renameat2;
 	if (ptrace(PTRACE_SEIZE, watched, NULL, OPTIONS) == -1)
 		err(1, "watching %d", (int)watched);
 	puts("ready");
@@ -62,10 +67,12 @@ main(int argc, char **argv)
 			continue;
 		sig = WSTOPSIG(status);
 		if (sig == (SIGTRAP | 0x80)) {
-			if (pid != last)
+			if (pid != last) {
 				n = 0;
+				skip--;
+			}
 			last = pid;
-			if (at_rename(pid) && ++n == want) {
+			if (at_call(pid) && ++n == want && skip < 0) {
 				printf("stalled %d\n", (int)pid);
 				fflush(stdout);
 				pause();
@@ -75,6 +82,6 @@ main(int argc, char **argv)
 			sig = 0;	/* an event of ours */
 		go_on(pid, sig);
 	}
-	errx(1, "%d has ended, and nothing came to %ld renames",
-	    (int)watched, want);
+	errx(1, "%d has ended, and nothing came to %s %ld", (int)watched,
+	    argv[2], want);
 }
