@@ -295,7 +295,8 @@ session_untouched(struct session *s)
 	struct waiter	*w;
 
 	s->pristine = true;
-	if (s->job != NULL)
+	/* What was landed while it ran is not removed in silence. */
+	if (s->job != NULL || s->landed)
 		return;
 	TAILQ_FOREACH(w, &s->waiters, entry)
 		if (w->remove)

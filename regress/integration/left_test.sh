@@ -197,6 +197,45 @@ stuck_body()
 	int_end
 }
 
+atf_test_case live
+live_head()
+{
+	atf_set descr "landed while it ran, a session that goes with its end \
+takes that away too, and says what stays"
+	atf_set require.user root
+}
+live_body()
+{
+	int_begin
+	int_who user
+	mkfifo in
+	for mine in no yes; do
+		run --name live -- sh -c "echo $mine >>a.txt; read l; true" \
+		    <in >out 2>err &
+		live=$!
+		exec 9>in
+		int_wait sh -c 'sbxctl ls 9>&- | grep -q " live .*running"'
+		sid=$(sbxctl ls 9>&- | awk '$2 == "live" { print $1 }')
+		int_wait sh -c "sbxctl changes $sid 9>&- | grep -q a.txt"
+		atf_check -o match:landed sbxctl apply --yes "$sid"
+		land=$P/.git/sbx-land-$sid
+		atf_check test -s "$land/1/record"
+		[ "$mine" = no ] || echo mine >"$land/1/mine"
+		exec 9>&-
+		wait "$live" || atf_fail "status $? of the session"
+		if [ "$mine" = no ]; then
+			atf_check -o empty cat err
+			atf_check test ! -e "$land"
+		else
+			atf_check_equal 1 "$(wc -l <err)"
+			atf_check -o match:"$land" cat err
+			atf_check -o inline:'mine\n' cat "$land/1/mine"
+		fi
+		int_state_check
+	done
+	int_end
+}
+
 atf_test_case killed
 killed_head()
 {
@@ -289,7 +328,7 @@ unclean_body()
 
 atf_init_test_cases()
 {
-	for c in removed foreign moved stuck killed unclean; do
+	for c in removed foreign moved stuck live killed unclean; do
 		atf_add_test_case "$c"
 	done
 }
