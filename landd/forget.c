@@ -107,15 +107,15 @@ forget_files(struct forget *g, const struct folder *f, const struct landing *l)
 {
 	struct plan	p;
 	size_t		i;
-	bool		left = false;
+	bool		known, left;
 
 	plan_init(&p);
+	known = forget_record(g, f, l, &p) == 0;
 	/* Killed after the record was removed, it is empty. */
-	if (forget_record(g, f, l, &p) == -1 && tree_empty(f->fd) != 1) {
+	left = !known && tree_empty(f->fd) != 1;
+	if (left)
 		forget_left(g, l, "", "has no record of its landing any more");
-		left = true;
-	}
-	for (i = 0; i < p.n; i++)
+	for (i = 0; known && i < p.n; i++)
 		if ((p.v[i].kind == OP_REPLACE || p.v[i].kind == OP_DELETE ||
 		    p.v[i].kind == OP_RMDIR) && !forget_op(g, f, l, &p.v[i]))
 			left = true;
