@@ -302,13 +302,19 @@ decode_u64v(const struct field *f, const msgpack_object *o, struct u64v *uv,
 static const char *
 decode_number(const struct field *f, const msgpack_object *o, void *slot)
 {
-	bool	b;
+	struct maybe	m = { true, 0 };
+	bool		b;
 
 	switch (f->type) {
 	case FIELD_U64:
+	case FIELD_MAYBE:
 		if (o->type != MSGPACK_OBJECT_POSITIVE_INTEGER)
 			return ("not a number from 0");
-		memcpy(slot, &o->via.u64, sizeof(uint64_t));
+		m.v = o->via.u64;
+		if (f->type == FIELD_MAYBE)
+			memcpy(slot, &m, sizeof(m));
+		else
+			memcpy(slot, &m.v, sizeof(m.v));
 		return (NULL);
 	case FIELD_I64:
 		if (o->type == MSGPACK_OBJECT_POSITIVE_INTEGER ?
@@ -437,6 +443,8 @@ field_absent(const struct field *f, const void *slot)
 		return (((const struct strv *)slot)->v == NULL);
 	case FIELD_U64V:
 		return (((const struct u64v *)slot)->v == NULL);
+	case FIELD_MAYBE:
+		return (!((const struct maybe *)slot)->said);
 	}
 	return (true);
 }
@@ -528,6 +536,9 @@ encode_field(msgpack_packer *pk, const struct field *f, const void *slot)
 		return (encode_strv(pk, f, slot));
 	case FIELD_U64V:
 		return (encode_u64v(pk, f, slot));
+	case FIELD_MAYBE:
+		return (msgpack_pack_uint64(pk,
+		    ((const struct maybe *)slot)->v));
 	}
 	return (BAD_VALUE);
 }

@@ -48,10 +48,15 @@ struct u64v {
 	size_t		 n;
 	uint64_t	*v;
 };
+struct maybe {		/* a number of which 0 is one like any other */
+	bool		 said;
+	uint64_t	 v;
+};
 
 /*
  * A field is F(type, name, need, max). Types, with their form on the wire:
  *   U64 I64 BOOL   integers and a boolean
+ *   MAYBE          an integer, OPT only: that it is absent is kept
  *   STR            str, valid UTF-8, no NUL, at most max bytes
  *   PATH           bin, no NUL, 1 to max bytes (max is below PATH_MAX)
  *   BIN            bin, at most max bytes
@@ -111,7 +116,7 @@ struct u64v {
 	F(U64,  uid, OPT, 0)						\
 	F(U64,  gid, OPT, 0)						\
 	F(U64V, groups, OPT, LIMIT_GROUPS)				\
-	F(U64,  umask, OPT, 0)		/* 0: 022 */
+	F(MAYBE, umask, OPT, 0)		/* absent: 022 */
 
 /* remove: a session that has changed nothing goes, and is answered as "removed"
  * when that is known, though the kernel may be at its mounts still. */
@@ -246,7 +251,7 @@ struct u64v {
 	F(BOOL, tty, REQ, 0)						\
 	F(U64,  rows, OPT, 0)						\
 	F(U64,  cols, OPT, 0)						\
-	F(U64,  umask, OPT, 0)		/* 0: 022 */
+	F(MAYBE, umask, OPT, 0)		/* absent: 022 */
 
 /* init -> worker: terminal (n 0) or the command's pipes (n 0, 1, 2) */
 #define PROTO_FIELDS_PTY(F)						\
@@ -503,6 +508,7 @@ enum msg_type {
 /* struct m_<FIELDS>, made from the field lists; MSG_NONE has no body. */
 #define PROTO_CTYPE_U64		uint64_t
 #define PROTO_CTYPE_I64		int64_t
+#define PROTO_CTYPE_MAYBE	struct maybe
 #define PROTO_CTYPE_BOOL	bool
 #define PROTO_CTYPE_STR		const char *
 #define PROTO_CTYPE_PATH	const char *

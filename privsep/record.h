@@ -33,7 +33,7 @@
 	F(STRV, ro, OPT, LIMIT_PATHS)					\
 	F(STR,  network, REQ, 8)					\
 	F(BOOL, tty, REQ, 0)						\
-	F(U64,  umask, OPT, 0)						\
+	F(MAYBE, umask, OPT, 0)						\
 	F(U64,  created, REQ, 0)	/* seconds since 1970 */	\
 	F(U64,  t0, REQ, 0)		/* nanoseconds since 1970 */	\
 	F(U64,  ended, OPT, 0)						\

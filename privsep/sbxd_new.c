@@ -134,7 +134,7 @@ new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	    escape_needed(m->name, strlen(m->name), "")))
 		return (refuse(r, "name.invalid", "a name is printable text",
 		    m->name));
-	if (m->rows > 65535 || m->cols > 65535 || m->umask > 0777)
+	if (m->rows > 65535 || m->cols > 65535 || m->umask.v > 0777)
 		return (refuse(r, "size.invalid", "a size or umask out of "
 		    "bounds", ""));
 	if (sbxd.nsessions >= SESSIONS_MAX || !share_is_left(c))

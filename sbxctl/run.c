@@ -177,8 +177,8 @@ run_new(struct conn *c, struct run *run)
 	body.tty = run->how.tty;
 	body.rows = run->how.rows;
 	body.cols = run->how.cols;
-	body.umask = umask(022);
-	umask((mode_t)body.umask);
+	body.umask = (struct maybe){ true, umask(022) };
+	umask((mode_t)body.umask.v);
 	body.attach = true;
 	body.as = run->who.as;
 	if (body.as) {

@@ -175,7 +175,7 @@ child(struct init *in, int report)
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) == -1)
 		child_fail(report, STEP_TERMINAL);
 	child_signals();
-	umask(set->umask == 0 ? 022 : (mode_t)set->umask & 0777);
+	umask(set->umask.said ? (mode_t)set->umask.v & 0777 : 022);
 	if (chdir(set->cwd) == -1)
 		child_fail(report, STEP_CWD);
 	child_fail(report, strchr(set->argv.v[0], '/') != NULL ?

@@ -107,8 +107,11 @@ ATF_TC_BODY(list_is_sound, tc)
 		/* A descriptor belongs to one frame. */
 		ATF_REQUIRE(row->fd == FD_NONE || row->max <= LIMIT_FRAME);
 		ATF_REQUIRE(row->nfields <= 64);
-		for (i = 0; i < row->nfields; i++)
+		for (i = 0; i < row->nfields; i++) {
 			ATF_REQUIRE(row->fields[i].off < row->size);
+			ATF_REQUIRE(row->fields[i].type != FIELD_MAYBE ||
+			    !row->fields[i].required);
+		}
 	}
 	/* What a client may not say to the broker stays that way. */
 	ATF_REQUIRE(!proto_may(MSG_START, ROLE_CLIENT, ROLE_SBXD));
@@ -238,6 +241,7 @@ hand_value(struct hand *h, const struct field *f)
 	switch (f->type) {
 	case FIELD_U64:
 	case FIELD_I64:
+	case FIELD_MAYBE:
 		msgpack_pack_uint64(&h->pk, 1);
 		break;
 	case FIELD_BOOL:
@@ -394,6 +398,7 @@ right_type(const struct field *f, int i)
 {
 	switch (f->type) {
 	case FIELD_U64:
+	case FIELD_MAYBE:
 		return (i == 0);
 	case FIELD_I64:
 		return (i == 0 || i == 7);
@@ -576,6 +581,44 @@ ATF_TC_BODY(encode_keeps_the_limits, tc)
 	ATF_REQUIRE_EQ(errno, EINVAL);
 }
 
+/* Of a maybe 0 arrives as 0; of a plain number it is what is not said. */
+ATF_TC_WITHOUT_HEAD(maybe_keeps_nought);
+ATF_TC_BODY(maybe_keeps_nought, tc)
+{
+	static const struct maybe	 all[] = {
+		{ false, 0 }, { true, 0 }, { true, 022 }, { true, 077 }
+	};
+	const struct proto_row		*row = proto_row(MSG_SETUP);
+	const char			*why = NULL, *argv[] = { "true", NULL };
+	struct strv			 list = { 1, argv };
+	struct m_SETUP			 in = {
+		.session = "a", .argv = list, .env = list, .cwd = "/",
+		.home = "/h", .project = "/p", .network = "host"
+	}, out;
+	uint8_t				*buf;
+	size_t				 i, len, least = 0;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		msgpack_zone *zone = msgpack_zone_new(1024);
+
+		in.umask = all[i];
+		memset(&out, 0, sizeof(out));
+		ATF_REQUIRE_EQ(fields_encode(row->fields, row->nfields, &in,
+		    &buf, &len), 0);
+		ATF_REQUIRE_EQ(fields_decode(row->fields, row->nfields, buf,
+		    len, false, &out, zone, &why), 0);
+		ATF_CHECK_EQ(all[i].said, out.umask.said);
+		ATF_CHECK_EQ(all[i].v, out.umask.v);
+		/* Not said is not there: no key, no number. */
+		if (i == 0)
+			least = len;
+		else
+			ATF_CHECK_EQ(least + 1 + strlen("umask") + 1, len);
+		free(buf);
+		msgpack_zone_free(zone);
+	}
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, every_message_there_and_back);
@@ -592,5 +635,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, list_limits);
 	ATF_TP_ADD_TC(tp, utf8);
 	ATF_TP_ADD_TC(tp, encode_keeps_the_limits);
+	ATF_TP_ADD_TC(tp, maybe_keeps_nought);
 	return (atf_no_error());
 }

@@ -10,6 +10,8 @@
  *	mute N		HELLO, N requests, and never a read; until stdin ends
  *	leave SID	asks for its patch and goes in the middle of it
  *	owner SID	asks for all that is its owner's, each on a line
+ *	plain PROJECT	NEW with nothing that is optional: a command that
+ *			writes its umask there; says the session's id
  * What the suite says before it hangs up is printed, made visible.
  */
 #include <sys/resource.h>
@@ -235,6 +237,53 @@ owner(const char *sid)
 	exit(0);
 }
 
+/* The next SESSION; its id. */
+static void
+told(struct imsgbuf *ib, char *sid, size_t size)
+{
+	struct msg	 msg = { .fd = -1 };
+	const char	*why = "";
+
+	while (msg.type != MSG_SESSION) {
+		msg_free(&msg);
+		if (imsg_recv(ib, &msg, 20000, &why) != 1)
+			errx(2, "no session: %s", why);
+		if (msg.type == MSG_ERROR)
+			errx(2, "no session: %s",
+			    ((const struct m_ERROR *)msg.body)->message);
+	}
+	strlcpy(sid, ((const struct m_SESSION *)msg.body)->session, size);
+	msg_free(&msg);
+}
+
+static void
+plain(const char *project)
+{
+	static const char	*argv[] = { "/bin/sh", "-c", "umask >mask",
+				    NULL };
+	static const char	*env[] = { "PATH=/usr/bin:/bin", NULL };
+	struct m_NEW		 m = {
+		.argv = { 3, argv }, .env = { 1, env }, .cwd = project,
+		.project = project, .home = getenv("HOME"), .user = "root",
+		.network = "host"
+	};
+	char			 sid[LIMIT_SID + 1];
+	struct m_WAIT		 w = { .session = sid };
+	struct imsgbuf		 ib;
+	int			 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1 ||
+	    imsg_send(&ib, MSG_NEW, 1, -1, &m) == -1)
+		err(2, "NEW");
+	told(&ib, sid, sizeof(sid));
+	if (imsg_send(&ib, MSG_WAIT, 2, -1, &w) == -1)
+		err(2, "WAIT");
+	told(&ib, sid, sizeof(sid));
+	imsg_clear(&ib);
+	printf("%s\n", sid);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -256,6 +305,8 @@ main(int argc, char **argv)
 		leave(argv[3]);
 	else if (strcmp(argv[2], "owner") == 0 && argc > 3)
 		owner(argv[3]);
+	else if (strcmp(argv[2], "plain") == 0 && argc > 3)
+		plain(argv[3]);
 	else {
 		fd = connected();
 		if (strcmp(argv[2], "half") == 0)

@@ -165,8 +165,11 @@ identity_one()
 	atf_check -o inline:"$P/src\n" -e match:kept sh -c "cd $P/src &&
 	    exec sbxctl run $AS --keep -- pwd"
 	atf_check -o inline:'0022\n' run -- sh -c umask
-	atf_check -o inline:'0077\n' sh -c "umask 077; cd $P &&
-	    exec sbxctl run $AS -- sh -c umask"
+	# What the caller has, whatever it is: 0 is one, too.
+	for mask in 000 022 077; do
+		atf_check -o inline:"0$mask\n" sh -c "umask $mask; cd $P &&
+		    exec sbxctl run $AS -- sh -c umask"
+	done
 	# No capability, no way back to one.
 	atf_check -o match:'CapEff:.0*$' -o match:'CapBnd:.0*$' \
 	    -o match:'NoNewPrivs:.1$' run -- cat /proc/self/status
@@ -178,6 +181,12 @@ identity_body()
 	groupadd -f "sbxg-$$" && usermod -aG "sbxg-$$" "$int_user"
 	int_both identity_one
 	groupdel "sbxg-$$"
+	# A client that says none has that of a login.
+	int_who root
+	sid=$(umask 077; client "$SBX_STATE/sbxd.sock" plain "$P") ||
+	    atf_fail "NEW without a umask"
+	atf_check -o match:'^[+]0022$' sbxctl diff "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
 	for sid in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
 		atf_check -o ignore sbxctl rm "$sid"
 	done

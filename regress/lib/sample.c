@@ -169,6 +169,11 @@ sample_field(const struct field *f, void *slot, enum sample_size size,
 	case FIELD_U64V:
 		sample_u64v(f, slot, size, r);
 		break;
+	case FIELD_MAYBE:
+		*(struct maybe *)slot = (struct maybe){ true,
+		    sample_number(sample_below(r, 2) ? SAMPLE_LEAST : size,
+		    r) };
+		break;
 	}
 }
 
@@ -215,6 +220,7 @@ sample_free_field(const struct field *f, void *slot)
 	case FIELD_U64:
 	case FIELD_I64:
 	case FIELD_BOOL:
+	case FIELD_MAYBE:
 		break;
 	}
 }
@@ -259,6 +265,7 @@ sample_same(const struct field *f, const void *a, const void *b)
 	const char		*const *as = a, *const *bs = b;
 	const struct blob	*ab = a, *bb = b;
 	const struct u64v	*au = a, *bu = b;
+	const struct maybe	*am = a, *bm = b;
 
 	switch (f->type) {
 	case FIELD_U64:
@@ -277,6 +284,8 @@ sample_same(const struct field *f, const void *a, const void *b)
 	case FIELD_U64V:
 		return (bytes_same(au->v, au->n * sizeof(*au->v), bu->v,
 		    bu->n * sizeof(*bu->v)));
+	case FIELD_MAYBE:
+		return (am->said == bm->said && am->v == bm->v);
 	}
 	return (false);
 }

@@ -64,7 +64,8 @@ log_new(const struct m_NEW *m)
 	fake_asked("network %s", m->network);
 	fake_asked("tty %d %llu %llu", m->tty, (unsigned long long)m->rows,
 	    (unsigned long long)m->cols);
-	fake_asked("umask %03llo", (unsigned long long)m->umask);
+	if (m->umask.said)
+		fake_asked("umask %03llo", (unsigned long long)m->umask.v);
 	if (m->as) {
 		fake_asked("as %llu %llu", (unsigned long long)m->uid,
 		    (unsigned long long)m->gid);

@@ -370,11 +370,16 @@ ATF_TC_BODY(user, tc)
 	snprintf(want, sizeof(want), "64151\n64152\n64152 64153\n%s\n0022\n"
 	    "%s\n", test_path("project"), host);
 	ATF_CHECK_STREQ(want, s.out[1]);
-	o.umask = 027;
+	o.umask = (struct maybe){ true, 027 };
 	o.root = true;
 	o.cwd = "/usr";
 	session_simple(&s, &o);
 	snprintf(want, sizeof(want), "0\n0\n0\n/usr\n0027\n%s\n", host);
+	ATF_CHECK_STREQ(want, s.out[1]);
+	/* 0 is a mask like any other. */
+	o.umask.v = 0;
+	session_simple(&s, &o);
+	snprintf(want, sizeof(want), "0\n0\n0\n/usr\n0000\n%s\n", host);
 	ATF_CHECK_STREQ(want, s.out[1]);
 }
 

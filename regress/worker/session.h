@@ -29,7 +29,8 @@ struct session_opts {
 	const char	*network;	/* NULL: host */
 	bool		 tty;
 	bool		 root;		/* uid 0 instead of SESSION_UID */
-	unsigned int	 rows, cols, umask;
+	unsigned int	 rows, cols;
+	struct maybe	 umask;
 	bool		 alone;		/* no client */
 	bool		 no_init;	/* the test is init, by init_sock */
 	uid_t		 broker;	/* who sbxd's socket says it is; 0 */
