@@ -8,6 +8,7 @@
 #include <msgpack.h>
 
 #include "../common/log.h"
+#include "../privsep/pledge.h"
 #include "job.h"
 
 /*
@@ -241,7 +242,7 @@ file_check(struct job *j, enum job_fd kind)
 	if (kind > JOBFD_NEWBASE)
 		return (true);
 	mode = fcntl(j->fd[kind], F_GETFL);
-	if (mode == -1 || fstat(j->fd[kind], &st) == -1 ||
+	if (mode == -1 || pledge_fstat(j->fd[kind], &st) == -1 ||
 	    !S_ISREG(st.st_mode) || (mode & O_PATH) != 0 ||
 	    (kind != JOBFD_BASELINE && (mode & O_ACCMODE) == O_RDONLY))
 		fatalx("from sbxd: the %s of job %u is no such file",

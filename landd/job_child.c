@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "../privsep/pledge.h"
 #include "../privsep/proc.h"
 #include "job.h"
 
@@ -94,7 +95,7 @@ land_on_lfd(struct peer *p, struct msg *msg)
 
 	flags = fcntl(msg->fd, F_GETFL);
 	if (strcmp(m->kind, want) != 0 || flags == -1 ||
-	    fstat(msg->fd, &st) == -1) {
+	    pledge_fstat(msg->fd, &st) == -1) {
 		child_broken(j, "a descriptor that was not due");
 		return;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../privsep/pledge.h"
 #include "landd.h"
 
 /*
@@ -134,7 +135,7 @@ keep_load(int fd, uint8_t **buf, size_t *len, const char **why)
 
 	*buf = NULL;
 	*len = 0;
-	if (fstat(fd, &st) == -1 || !S_ISREG(st.st_mode)) {
+	if (pledge_fstat(fd, &st) == -1 || !S_ISREG(st.st_mode)) {
 		*why = "is no file";
 		return (-1);
 	}

@@ -144,7 +144,7 @@ source_read(const struct source *src, size_t *len)
 
 	fd = openat(src->dir, src->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 	    O_NOCTTY | O_CLOEXEC);
-	if (fd == -1 || fstat(fd, &st) == -1)
+	if (fd == -1 || pledge_fstat(fd, &st) == -1)
 		conf_refuse(src, "%s, as its owner (uid %u)", strerror(errno),
 		    (unsigned int)src->owner);
 	source_check(src, &st);

@@ -1,4 +1,5 @@
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -27,4 +28,13 @@ pledge(enum pledge which)
 		fatal("loading the seccomp filter");
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != SECCOMP_MODE_FILTER)
 		fatalx("the seccomp filter is not in force");
+}
+
+/* Where a long has 64 bits, the kernel's struct stat is the C library's. */
+_Static_assert(sizeof(long) == 8, "struct stat of SYS_fstat");
+
+int
+pledge_fstat(int fd, struct stat *st)
+{
+	return ((int)syscall(SYS_fstat, fd, st));
 }

@@ -31,9 +31,8 @@
 static const struct rule stdio_rules[] = {
 	CALL(read), CALL(readv), CALL(write), CALL(writev), CALL(close),
 	CALL(pread64), CALL(pwrite64), CALL(lseek), CALL(dup), CALL(dup3),
+	/* pledge_fstat; glibc's own may be newfstatat, which takes paths */
 	CALL(fstat),
-	/* glibc's fstat: by an empty path */
-	IF1(newfstatat, BITS(3, AT_EMPTY_PATH, AT_EMPTY_PATH)),
 	/* descriptor flags; F_SETOWN and the like send signals */
 	IF1(fcntl, IS(1, F_GETFL)), IF1(fcntl, IS(1, F_SETFL)),
 	IF1(fcntl, IS(1, F_GETFD)), IF1(fcntl, IS(1, F_SETFD)),

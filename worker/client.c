@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "../privsep/pledge.h"
 #include "worker.h"
 
 static void
@@ -137,7 +138,7 @@ client_add(struct worker *w, int fd)
 	struct client	*c;
 	struct stat	 st;
 
-	if (fstat(fd, &st) == -1 || !S_ISSOCK(st.st_mode))
+	if (pledge_fstat(fd, &st) == -1 || !S_ISSOCK(st.st_mode))
 		fatalx("ATTACH with a descriptor that is no socket");
 	if ((c = calloc(1, sizeof(*c))) == NULL)
 		fatal("a client");

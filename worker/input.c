@@ -12,6 +12,7 @@
 #include <event2/buffer.h>
 
 #include "../common/log.h"
+#include "../privsep/pledge.h"
 #include "worker.h"
 
 #define INPUT_HIGH	(256 << 10)
@@ -238,7 +239,7 @@ input_take(struct worker *w, int fd)
 			close(fd);
 			return (-1);
 		}
-	} else if (fstat(fd, &st) == -1 || !S_ISFIFO(st.st_mode) ||
+	} else if (pledge_fstat(fd, &st) == -1 || !S_ISFIFO(st.st_mode) ||
 	    evutil_make_socket_nonblocking(fd) == -1) {
 		w->in_fd = -1;
 		close(fd);

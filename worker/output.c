@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "../privsep/pledge.h"
 #include "worker.h"
 
 /* Above this a client is waited for. It is also what is still shown after an
@@ -201,7 +202,7 @@ output_fits(struct worker *w, int fd)
 {
 	struct stat	st;
 
-	if (fstat(fd, &st) == -1)
+	if (pledge_fstat(fd, &st) == -1)
 		return (false);
 	if (!w->tty)
 		return (S_ISFIFO(st.st_mode));

@@ -63,13 +63,13 @@ suite_is_gone(void)
 
 /* A helper is killed for it, and the broker ends and says whom it lost. */
 static void
-helper_dies(const char *name, long nr, long a, long b)
+helper_dies_of(const char *name, long nr, long a, long b, long c, long d)
 {
 	long	r;
 	int	status;
 
 	suite_up();
-	r = inject(helper_pid(name), nr, a, b, 0, 0);
+	r = inject(helper_pid(name), nr, a, b, c, d);
 	ATF_CHECK_MSG(r == INJECT_SIGNAL(SIGSYS), "%s, call %ld: %ld", name,
 	    nr, r);
 	ATF_REQUIRE(waitpid(broker, &status, 0) == broker);
@@ -80,11 +80,38 @@ helper_dies(const char *name, long nr, long a, long b)
 	suite_is_gone();
 }
 
-#ifndef SBX_SANITIZED
+static void
+helper_dies(const char *name, long nr, long a, long b)
+{
+	helper_dies_of(name, nr, a, b, 0, 0);
+}
+
+#ifndef SBX_SANITIZED		/* sanitizers open and look at what they like */
 ATF_TC_WITHOUT_HEAD(netd);
 ATF_TC_BODY(netd, tc)
 {
 	helper_dies("netd", SYS_openat, AT_FDCWD, 0);
+}
+
+/* By path nobody is told a file's size; by descriptor all are. */
+ATF_TC_WITHOUT_HEAD(metadata);
+ATF_TC_BODY(metadata, tc)
+{
+	static const char *const	blind[] = { "netd", "landd" };
+	size_t				i;
+
+	for (i = 0; i < sizeof(blind) / sizeof(blind[0]); i++) {
+		helper_dies(blind[i], SYS_newfstatat, AT_FDCWD, 0);
+		/* glibc's fstat names no path, but could. */
+		helper_dies_of(blind[i], SYS_newfstatat, 0, 0, 0,
+		    AT_EMPTY_PATH);
+		helper_dies(blind[i], SYS_statx, AT_FDCWD, 0);
+		suite_up();
+		ATF_CHECK_EQ(inject(helper_pid(blind[i]), SYS_fstat, -1, 0, 0,
+		    0), -EBADF);
+		broker_stop();
+		suite_is_gone();
+	}
 }
 #endif
 
@@ -224,6 +251,7 @@ ATF_TC_BODY(conf, tc)
 	conf_dies(SYS_unlinkat, -1, 0, 0);
 #ifndef SBX_SANITIZED
 	conf_dies(SYS_openat, AT_FDCWD, 0, O_RDWR);
+	conf_dies(SYS_newfstatat, AT_FDCWD, 0, 0);
 #endif
 	/* It is its file's owner with no capability and no group. */
 	conf_waits(&h);
@@ -241,6 +269,7 @@ ATF_TP_ADD_TCS(tp)
 {
 #ifndef SBX_SANITIZED
 	ATF_TP_ADD_TC(tp, netd);
+	ATF_TP_ADD_TC(tp, metadata);
 #endif
 	ATF_TP_ADD_TC(tp, netd_setns);
 	ATF_TP_ADD_TC(tp, mountd);

@@ -37,6 +37,7 @@ static const char *const	names[PLEDGE_COUNT] = {
 #define B(p)	(1U << PLEDGE_##p)
 #define ALLOW	(B(SBXD) | B(NETD) | B(MOUNTD) | B(LANDD) | B(LAND) |	\
 		    B(WORKER) | B(CONF))
+#define NOSTAT	(B(NETD) | B(LANDD) | B(WORKER) | B(CONF))
 #define DENY	(B(SPAWN) | B(INIT))
 
 struct call {
@@ -143,6 +144,11 @@ ATF_TC_BODY(allow_lists_kill, tc)
 		CALL(B(NETD) | B(LANDD) | B(WORKER), openat, -1, 0, 0, 0),
 		CALL(B(NETD) | B(LANDD) | B(WORKER) | B(CONF), openat2, -1, 0,
 		    0, 0),
+		/* sizes and times of others' files; the flag of an empty
+		 * path says nothing about the path */
+		CALL(NOSTAT, newfstatat, AT_FDCWD, 0, 0, 0),
+		CALL(NOSTAT, newfstatat, -1, 0, 0, AT_EMPTY_PATH),
+		CALL(NOSTAT, statx, -1, 0, AT_EMPTY_PATH, 0, 0),
 		CALL(B(NETD) | B(LANDD) | B(WORKER) | B(CONF), unlinkat, -1,
 		    0, 0),
 		CALL(B(NETD) | B(LANDD) | B(WORKER) | B(CONF), mkdirat, -1, 0,
@@ -183,8 +189,11 @@ ATF_TC_BODY(allow_lists_allow, tc)
 		{ { "mmap", SYS_mmap, { 0, 4096, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1 } }, ALLOW, 0 },
 		{ { "F_GETFL", SYS_fcntl, { -1, F_GETFL, 0 } }, ALLOW, EBADF },
-		{ { "fstat", SYS_newfstatat, { -1, 0, 0, AT_EMPTY_PATH } },
-		    ALLOW, EBADF },
+		{ { "fstat", SYS_fstat, { -1, 0 } }, ALLOW, EBADF },
+		/* glibc's, of fdopendir and the like */
+		{ { "newfstatat", SYS_newfstatat, { -1, (long)(uintptr_t)"",
+		    0, AT_EMPTY_PATH } }, B(SBXD) | B(MOUNTD) | B(LAND),
+		    EBADF },
 		{ { "openat", SYS_openat, { -1, 0, O_RDONLY, 0 } }, B(SBXD) |
 		    B(MOUNTD) | B(LAND) | B(CONF), EFAULT },
 		{ { "sendto", SYS_sendto, { -1, 0, 0, 0, 0 } }, B(NETD),

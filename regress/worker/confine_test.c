@@ -166,6 +166,9 @@ ATF_TC_BODY(worker_filter, tc)
 	test_clean_mark();
 #ifndef SBX_SANITIZED		/* sanitizers open and map what they like */
 	WORKER_DIES(openat, AT_FDCWD, 0, O_RDONLY, 0);
+	WORKER_DIES(newfstatat, AT_FDCWD, 0, 0, 0);
+	WORKER_DIES(newfstatat, 0, 0, 0, AT_EMPTY_PATH);
+	WORKER_DIES(statx, AT_FDCWD, 0, 0, 0);
 	WORKER_DIES(mprotect, 0, 4096, 4 /* PROT_EXEC */, 0);
 #endif
 	WORKER_DIES(socket, AF_INET, SOCK_STREAM, 0, 0);
