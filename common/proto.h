@@ -91,6 +91,7 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(PATH, libexec, REQ, LIMIT_PATH)				\
 	F(PATH, cgroup, OPT, LIMIT_PATH)  /* the folder F, absent: none */ \
 	F(U64V, uids, REQ, 16)		/* by enum suite_uid */		\
+	F(U64V, gids, REQ, 16)						\
 	F(PATH, conf, OPT, LIMIT_PATH)
 
 #define PROTO_FIELDS_SID(F)						\
@@ -530,7 +531,7 @@ X(IGNORED) X(LANDING) X(CHUNK) X(LANDED) X(TEXT) X(SETTING)
 PROTO_BODIES(X)
 #undef X
 
-/* Which uid a role of the suite's own runs under: index of SUITE's uids. */
+/* Whom a role of the suite's own runs as: index of SUITE's uids and gids. */
 enum suite_uid {
 	UID_SBXD, UID_SPAWN, UID_NETD, UID_MOUNTD, UID_LANDD, UID_WORKER,
 	UID_FORWARDER, UID_COUNT

@@ -14,7 +14,7 @@
 /* The folder is landd's alone, whoever it was before: uids without accounts
  * change with the state that they are written into. */
 static int
-key_folder(const char *state, uid_t uid)
+key_folder(const char *state, uid_t uid, gid_t gid)
 {
 	struct stat	st;
 	int		dir, fd;
@@ -28,7 +28,7 @@ key_folder(const char *state, uid_t uid)
 	    O_CLOEXEC);
 	if (fd == -1 || fstat(fd, &st) == -1)
 		fatal("%s/landd", state);
-	if (fchown(fd, uid, uid) == -1 || fchmod(fd, 0700) == -1)
+	if (fchown(fd, uid, gid) == -1 || fchmod(fd, 0700) == -1)
 		fatal("owner and mode of %s/landd", state);
 	close(dir);
 	return (fd);
@@ -36,7 +36,7 @@ key_folder(const char *state, uid_t uid)
 
 /* Whole under another name first: no crash leaves half a key. */
 static void
-key_make(int dir, const char *state, uid_t uid)
+key_make(int dir, const char *state, uid_t uid, gid_t gid)
 {
 	uint8_t	key[KEY_LEN];
 	int	fd;
@@ -47,7 +47,7 @@ key_make(int dir, const char *state, uid_t uid)
 	fd = openat(dir, "key.new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 	    O_CLOEXEC, 0600);
 	if (fd == -1 || write(fd, key, sizeof(key)) != KEY_LEN ||
-	    fchown(fd, uid, uid) == -1 || fsync(fd) == -1 || close(fd) == -1)
+	    fchown(fd, uid, gid) == -1 || fsync(fd) == -1 || close(fd) == -1)
 		fatal("writing %s/landd/key.new", state);
 	if (syscall(SYS_renameat2, dir, "key.new", dir, "key",
 	    RENAME_NOREPLACE) == -1 && errno != EEXIST)
@@ -58,16 +58,16 @@ key_make(int dir, const char *state, uid_t uid)
 }
 
 void
-key_load(const char *state, uid_t uid, uint8_t key[KEY_LEN])
+key_load(const char *state, uid_t uid, gid_t gid, uint8_t key[KEY_LEN])
 {
 	uint8_t		more;
 	struct stat	st;
-	int		dir = key_folder(state, uid), fd;
+	int		dir = key_folder(state, uid, gid), fd;
 
 	fd = openat(dir, "key", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 	    O_CLOEXEC);
 	if (fd == -1 && errno == ENOENT) {
-		key_make(dir, state, uid);
+		key_make(dir, state, uid, gid);
 		fd = openat(dir, "key", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 		    O_CLOEXEC);
 	}
@@ -82,7 +82,7 @@ key_load(const char *state, uid_t uid, uint8_t key[KEY_LEN])
 		fatalx("%s/landd/key: not %d bytes; take it from a backup, or "
 		    "remove it: what sessions have changed so far can then no "
 		    "longer be landed", state, KEY_LEN);
-	if (fchown(fd, uid, uid) == -1)
+	if (fchown(fd, uid, gid) == -1)
 		fatal("owner of %s/landd/key", state);
 	close(fd);
 	close(dir);

@@ -72,27 +72,20 @@ static const struct peer_ops spawn_ops = {
 };
 
 /* While still root: the key, and our end of the channel to spawn. */
-static uid_t
-landd_suite(struct imsgbuf *ib, int *channel)
+static void
+landd_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
 {
 	const struct m_SUITE	*suite;
 	struct msg		 msg;
-	uint64_t		 uid;
 
 	proc_expect(ib, MSG_SUITE, &msg);
 	suite = msg.body;
-	if (suite->uids.n != UID_COUNT)
-		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
-	uid = suite->uids.v[UID_LANDD];
-	if (uid == 0 || uid >= UINT32_MAX)
-		fatalx("uid %llu from sbxd is none for landd",
-		    (unsigned long long)uid);
-	key_load(suite->state, (uid_t)uid, landd.key);
+	proc_suite_ids(suite, UID_LANDD, drop);
+	key_load(suite->state, drop->uid, drop->gid, landd.key);
 	msg_free(&msg);
 	proc_expect(ib, MSG_CHANNEL, &msg);
 	*channel = msg_take_fd(&msg);
 	msg_free(&msg);
-	return ((uid_t)uid);
 }
 
 int
@@ -112,8 +105,7 @@ main(void)
 	/* Until the loop runs messages are taken one by one. */
 	peer_pause(landd.sbxd);
 	proc_hello(&landd.sbxd->ib, ROLE_LANDD, ROLE_SBXD);
-	drop.uid = landd_suite(&landd.sbxd->ib, &channel);
-	drop.gid = (gid_t)drop.uid;
+	landd_suite(&landd.sbxd->ib, &drop, &channel);
 	landd.spawn = peer_new(landd.base, channel, ROLE_LANDD, ROLE_SPAWN,
 	    &spawn_ops, NULL);
 	if (landd.spawn == NULL)

@@ -22,7 +22,7 @@ struct landd {
 extern struct landd	landd;
 
 /* key.c: STATE/landd/key, made if it is not there; while still root. */
-void	key_load(const char *state, uid_t, uint8_t[KEY_LEN]);
+void	key_load(const char *state, uid_t, gid_t, uint8_t[KEY_LEN]);
 
 /*
  * seal.c: who a session runs as and what its project is, under our MAC. The

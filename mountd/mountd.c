@@ -58,19 +58,18 @@ mountd_namespace(void)
 static void
 mountd_uids(const struct m_SUITE *suite)
 {
-	size_t	i, j;
+	struct drop	d;
+	int		i, j;
 
-	if (suite->uids.n != UID_COUNT)
-		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
 	for (i = 0; i < UID_COUNT; i++) {
-		mountd.uids[i] = suite->uids.v[i];
+		proc_suite_ids(suite, (enum suite_uid)i, &d);
+		mountd.uids[i] = d.uid;
 		for (j = 0; j < i; j++)
 			if (mountd.uids[i] == mountd.uids[j])
-				fatalx("uid %llu from sbxd is two roles'",
-				    (unsigned long long)mountd.uids[i]);
-		if (mountd.uids[i] == 0 || mountd.uids[i] >= UINT32_MAX)
-			fatalx("uid %llu from sbxd is none for a role",
-			    (unsigned long long)mountd.uids[i]);
+				fatalx("uid %u from sbxd is two roles'",
+				    (unsigned int)d.uid);
+		if (i == UID_MOUNTD)
+			mountd.gid = d.gid;
 	}
 }
 
@@ -78,7 +77,7 @@ mountd_uids(const struct m_SUITE *suite)
 static void
 mountd_store(const struct m_SUITE *suite)
 {
-	uid_t		self = (uid_t)mountd.uids[UID_MOUNTD];
+	uid_t		self = mountd.uids[UID_MOUNTD];
 	struct stat	st;
 	int		state;
 
@@ -107,7 +106,7 @@ mountd_store(const struct m_SUITE *suite)
 		    suite->state, (unsigned int)st.st_uid,
 		    (unsigned int)self);
 	/* Where that is not possible no layer is either: see probe_state. */
-	if ((fchown(mountd.store, self, self) == -1 ||
+	if ((fchown(mountd.store, self, mountd.gid) == -1 ||
 	    fchmod(mountd.store, 0700) == -1) && errno != EPERM)
 		fatal("%s/s", suite->state);
 	close(state);
@@ -122,8 +121,7 @@ static void
 mountd_confine(void)
 {
 	struct drop	d = {
-		.uid = (uid_t)mountd.uids[UID_MOUNTD],
-		.gid = (gid_t)mountd.uids[UID_MOUNTD],
+		.uid = mountd.uids[UID_MOUNTD], .gid = mountd.gid,
 		.keep = CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_CHOWN) |
 		    CAP_BIT(CAP_DAC_OVERRIDE) | CAP_BIT(CAP_FOWNER) |
 		    CAP_BIT(CAP_FSETID) | CAP_BIT(CAP_MKNOD) |

@@ -14,7 +14,8 @@ struct mountd {
 	char	 state[LIMIT_PATH + 1];	/* the state root */
 	int	 store;			/* its s/, O_RDONLY */
 	int	 root;			/* "/" of our own mount namespace */
-	uint64_t uids[UID_COUNT];	/* the suite's own */
+	uid_t	 uids[UID_COUNT];	/* the suite's own */
+	gid_t	 gid;			/* mountd's */
 	char	*unfit;			/* why s/ can carry no layer, NULL */
 };
 extern struct mountd mountd;

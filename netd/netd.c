@@ -200,13 +200,7 @@ netd_confine(const struct m_SUITE *suite)
 {
 	struct drop	d = { .keep = CAP_BIT(CAP_NET_ADMIN) };
 
-	if (suite->uids.n != UID_COUNT)
-		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
-	d.uid = (uid_t)suite->uids.v[UID_NETD];
-	d.gid = (gid_t)suite->uids.v[UID_NETD];
-	if (d.uid == 0 || d.uid != suite->uids.v[UID_NETD])
-		fatalx("uid %llu from sbxd is none for netd",
-		    (unsigned long long)suite->uids.v[UID_NETD]);
+	proc_suite_ids(suite, UID_NETD, &d);
 	drop_to(&d);
 	pledge(PLEDGE_NETD);
 }

@@ -117,6 +117,24 @@ proc_expect(struct imsgbuf *ib, uint32_t type, struct msg *msg)
 		    role_name(ib->other), proto_name(type));
 }
 
+void
+proc_suite_ids(const struct m_SUITE *suite, enum suite_uid which,
+    struct drop *d)
+{
+	uint64_t	uid, gid;
+
+	if (suite->uids.n != UID_COUNT || suite->gids.n != UID_COUNT)
+		fatalx("%zu uids and %zu gids from sbxd, not %d of each",
+		    suite->uids.n, suite->gids.n, UID_COUNT);
+	uid = suite->uids.v[which];
+	gid = suite->gids.v[which];
+	if (uid == 0 || uid >= UINT32_MAX || gid == 0 || gid >= UINT32_MAX)
+		fatalx("uid %llu and gid %llu from sbxd are none for a role",
+		    (unsigned long long)uid, (unsigned long long)gid);
+	d->uid = (uid_t)uid;
+	d->gid = (gid_t)gid;
+}
+
 /* In the child: the descriptors to 3, 4, ... whatever they overlap. */
 static int
 proc_place(const int *fds, size_t n)

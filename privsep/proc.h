@@ -6,6 +6,7 @@
 #ifndef PRIVSEP_PROC_H
 #define PRIVSEP_PROC_H
 
+#include "drop.h"
 #include "imsg.h"
 
 #define PROC_FD	3
@@ -24,6 +25,11 @@ bool	proc_hello_fits(const struct m_HELLO *, enum role other);
 void	proc_over(const struct imsgbuf *, int);
 /* Receives exactly this type, blocking, 10 s; fatal else. */
 void	proc_expect(struct imsgbuf *, uint32_t type, struct msg *);
+
+/* A role's uid and gid of SUITE's into the drop; fatal where one of them is
+ * root's, or none at all. Roles may share a group: no file of the suite's
+ * gives its group anything. */
+void	proc_suite_ids(const struct m_SUITE *, enum suite_uid, struct drop *);
 
 /* Starts a program: fork, fds[i] becomes 3 + i, everything else closed, clean
  * environment, /dev/null on 0 and 1, stderr as it is, execveat of the O_PATH

@@ -139,6 +139,7 @@ struct sbxd {
 	struct sbxd_conf conf;
 	struct event_base *base;
 	uid_t		 uids[UID_COUNT];
+	gid_t		 gids[UID_COUNT];
 	struct peer	*helper[H_COUNT];
 	char		 cgroup[LIMIT_PATH + 1];
 	int		 dir;		/* STATE/sbxd */

@@ -62,10 +62,9 @@ static void
 cgroup_give(const char *sub)
 {
 	char	path[LIMIT_PATH + 64];
-	uid_t	uid = sbxd.uids[UID_SPAWN];
 
 	snprintf(path, sizeof(path), "%s%s", sbxd.cgroup, sub);
-	if (chown(path, uid, (gid_t)uid) == -1)
+	if (chown(path, sbxd.uids[UID_SPAWN], sbxd.gids[UID_SPAWN]) == -1)
 		fatal("giving %s to spawn", path);
 }
 

@@ -112,8 +112,8 @@ conf_run(bool print)
 	uint64_t		none = 0;
 	pid_t			pid;
 
-	suite.uids.v = &none;
-	suite.uids.n = 0;
+	suite.uids.v = suite.gids.v = &none;
+	suite.uids.n = suite.gids.n = 0;
 	snprintf(path, sizeof(path), "%s/conf", sbxd.conf.libexec);
 	if (access(path, X_OK) == -1)
 		fatal("%s: the suite is not installed whole", path);

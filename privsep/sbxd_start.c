@@ -116,7 +116,7 @@ workers_dir(void)
 		    O_CLOEXEC);
 	}
 	if (fd == -1 || fchown(fd, sbxd.uids[UID_SBXD],
-	    (gid_t)sbxd.uids[UID_SBXD]) == -1 || fchdir(fd) == -1)
+	    sbxd.gids[UID_SBXD]) == -1 || fchdir(fd) == -1)
 		fatal("the folder of the workers' sockets");
 	close(fd);
 }
@@ -225,16 +225,18 @@ static void
 helper_tell(enum helper h, int channel)
 {
 	struct imsgbuf	*ib = &sbxd.helper[h]->ib;
-	uint64_t	 uids[UID_COUNT];
+	uint64_t	 uids[UID_COUNT], gids[UID_COUNT];
 	struct m_SUITE	 suite = {
 		.state = sbxd.conf.state, .libexec = sbxd.conf.libexec,
 		.cgroup = sbxd.cgroup[0] != '\0' ? sbxd.cgroup : NULL,
-		.uids = { UID_COUNT, uids }
+		.uids = { UID_COUNT, uids }, .gids = { UID_COUNT, gids }
 	};
 	int		 i;
 
-	for (i = 0; i < UID_COUNT; i++)
+	for (i = 0; i < UID_COUNT; i++) {
 		uids[i] = sbxd.uids[i];
+		gids[i] = sbxd.gids[i];
+	}
 	proc_hello(ib, ROLE_SBXD, helpers[h].role);
 	if (imsg_send(ib, MSG_SUITE, 0, -1, &suite) == -1)
 		fatal("SUITE to %s", helpers[h].name);
@@ -303,7 +305,7 @@ void
 start_confine(void)
 {
 	struct drop	 d = {
-		.uid = sbxd.uids[UID_SBXD], .gid = (gid_t)sbxd.uids[UID_SBXD]
+		.uid = sbxd.uids[UID_SBXD], .gid = sbxd.gids[UID_SBXD]
 	};
 	struct unveil	*u;
 

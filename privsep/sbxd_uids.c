@@ -1,5 +1,5 @@
 /*
- * The uids of the suite's roles: the installed accounts, or, in a build tree
+ * The ids of the suite's roles: the installed accounts, or, in a build tree
  * and in the demo, numbers of 61184 to 65519, the range that the systemd
  * project keeps free for such use (UIDS-GIDS.md, "dynamic user"). Eight in a
  * row make a slot; a byte of /run/sbx/uids is locked for each slot in use, so
@@ -30,6 +30,18 @@ static const char *const	accounts[UID_COUNT] = {
 	[UID_FORWARDER] = "_sbxfwd",
 };
 
+/* Its group is what passwd says; a role that is root's is no role. */
+static void
+account_take(const struct passwd *pw, int i)
+{
+	if (pw->pw_uid == 0 || pw->pw_gid == 0)
+		fatalx("the account %s has uid %u and gid %u: give it a uid "
+		    "and a group of its own", pw->pw_name,
+		    (unsigned int)pw->pw_uid, (unsigned int)pw->pw_gid);
+	sbxd.uids[i] = pw->pw_uid;
+	sbxd.gids[i] = pw->pw_gid;
+}
+
 /* All of the accounts, or none: half a set is a broken installation. */
 static bool
 accounts_find(void)
@@ -43,7 +55,7 @@ accounts_find(void)
 			missing = accounts[i];
 			continue;
 		}
-		sbxd.uids[i] = pw->pw_uid;
+		account_take(pw, i);
 		found++;
 	}
 	if (found > 0 && missing != NULL)
@@ -154,8 +166,10 @@ slot_take(void)
 	} else if (!slot_lock(fd, slot))
 		fatalx("the uids of %s are in use by another suite: is it a "
 		    "copy of that one's state?", sbxd.conf.state);
+	/* slot_free found neither a user nor a group of these numbers. */
 	for (i = 0; i < UID_COUNT; i++)
-		sbxd.uids[i] = (uid_t)(SLOT_FIRST + slot * SLOT_SIZE + i);
+		sbxd.uids[i] = sbxd.gids[i] =
+		    (uid_t)(SLOT_FIRST + slot * SLOT_SIZE + i);
 }
 
 void
@@ -164,7 +178,7 @@ start_uids(void)
 	if (!accounts_find())
 		slot_take();
 	if (fchown(sbxd.dir, sbxd.uids[UID_SBXD],
-	    (gid_t)sbxd.uids[UID_SBXD]) == -1)
+	    sbxd.gids[UID_SBXD]) == -1)
 		fatal("giving %s/sbxd to uid %u: the state must lie on a "
 		    "filesystem with owners, like ext4, xfs or btrfs",
 		    sbxd.conf.state, (unsigned int)sbxd.uids[UID_SBXD]);

@@ -106,31 +106,17 @@ program_open(const char *libexec, const char *name)
 	return (fd);
 }
 
-/* What is to be nobody's but the suite's cannot be root's. */
-static uid_t
-suite_uid(const struct m_SUITE *suite, enum suite_uid which)
-{
-	uint64_t	uid = suite->uids.v[which];
-
-	if (uid == 0 || uid >= UINT32_MAX)
-		fatalx("uid %llu from sbxd is none for one of the suite's own",
-		    (unsigned long long)uid);
-	return ((uid_t)uid);
-}
-
 /* While still root: everything that is opened by path, ever. */
 static void
-spawn_suite(struct imsgbuf *ib, uid_t *uid, int *channel)
+spawn_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
 {
 	const struct m_SUITE	*suite;
 	struct msg		 msg;
 
 	proc_expect(ib, MSG_SUITE, &msg);
 	suite = msg.body;
-	if (suite->uids.n != UID_COUNT)
-		fatalx("%zu uids from sbxd, not %d", suite->uids.n, UID_COUNT);
-	*uid = suite_uid(suite, UID_SPAWN);
-	spawn.worker_uid = suite_uid(suite, UID_WORKER);
+	proc_suite_ids(suite, UID_SPAWN, drop);
+	proc_suite_ids(suite, UID_WORKER, &spawn.as_worker);
 	spawn.exe_init = program_open(suite->libexec, "init");
 	spawn.exe_worker = program_open(suite->libexec, "worker");
 	spawn.exe_land = program_open(suite->libexec, "land");
@@ -173,8 +159,7 @@ main(void)
 		fatal("peer");
 	peer_pause(spawn.sbxd);
 	proc_hello(&spawn.sbxd->ib, ROLE_SPAWN, ROLE_SBXD);
-	spawn_suite(&spawn.sbxd->ib, &drop.uid, &channel);
-	drop.gid = (gid_t)drop.uid;
+	spawn_suite(&spawn.sbxd->ib, &drop, &channel);
 	spawn.landd = peer_new(spawn.base, channel, ROLE_SPAWN, ROLE_LANDD,
 	    &landd_ops, NULL);
 	if (spawn.landd == NULL)

@@ -133,12 +133,8 @@ user_find(const struct m_START *start, struct drop *user)
 static int
 worker_setup(void *arg)
 {
-	struct drop	d = {
-		.uid = spawn.worker_uid, .gid = (gid_t)spawn.worker_uid
-	};
-
 	(void)arg;
-	drop_to(&d);
+	drop_to(&spawn.as_worker);
 	/* Nothing of it may reach the log but by message. */
 	return (dup2(STDIN_FILENO, STDERR_FILENO) == -1 ? -1 : 0);
 }

@@ -342,12 +342,13 @@ ATF_TC_BODY(tampered, tc)
  * Confinement
  */
 static void
-powerless(pid_t pid, uid_t uid, const char *groups)
+powerless(pid_t pid, uid_t uid, gid_t gid, const char *groups)
 {
 	char	ids[64];
 
 	snprintf(ids, sizeof(ids), "%u\t%u\t%u\t%u", uid, uid, uid, uid);
 	ATF_REQUIRE_STREQ(status_line(pid, "Uid"), ids);
+	snprintf(ids, sizeof(ids), "%u\t%u\t%u\t%u", gid, gid, gid, gid);
 	ATF_REQUIRE_STREQ(status_line(pid, "Gid"), ids);
 	ATF_REQUIRE_STREQ(status_line(pid, "Groups"), groups);
 	ATF_REQUIRE_STREQ(status_line(pid, "CapInh"), "0000000000000000");
@@ -402,7 +403,8 @@ ATF_TC_BODY(landd_confined, tc)
 
 		lab_up(&lab);
 		if (i == 0)
-			powerless(lab.h.pid, SCRIPTED_UID + UID_LANDD, "");
+			powerless(lab.h.pid, SCRIPTED_UID + UID_LANDD,
+			    SCRIPTED_GID + UID_LANDD, "");
 		hands_on(&h, lab.h.pid);
 		test_send(&lab.h, MSG_PROBE, 1, -1, NULL);
 		hands_next(&h);
@@ -500,7 +502,7 @@ look_at_files(void)
 	limited(h.pid, "Max cpu time", 600);
 	limited(h.pid, "Max core file size", 0);
 	limited(h.pid, "Max open files", 256);
-	powerless(h.pid, OWNER, "100 101 61010 ");
+	powerless(h.pid, OWNER, OWNER, "100 101 61010 ");
 	/* landd is of another uid, and it may signal nobody anyway. */
 	ATF_REQUIRE_EQ(try("/etc/passwd", O_RDONLY), -EACCES);
 	ATF_REQUIRE_EQ(try("/", O_RDONLY | O_DIRECTORY), -EACCES);

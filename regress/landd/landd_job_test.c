@@ -102,6 +102,7 @@ ATF_TC_BODY(key, tc)
 	ATF_REQUIRE_EQ(st.st_size, 32);
 	ATF_REQUIRE_EQ(st.st_mode, (mode_t)(S_IFREG | 0600));
 	ATF_REQUIRE_EQ(st.st_uid, SCRIPTED_UID + UID_LANDD);
+	ATF_REQUIRE_EQ(st.st_gid, SCRIPTED_GID + UID_LANDD);
 	lab_start(&lab);
 	memcpy(lab.seal, seal, len);
 	lab.seallen = len;

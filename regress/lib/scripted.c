@@ -20,10 +20,11 @@
  * Coming up
  */
 static void
-folder(const char *path, mode_t mode, uid_t uid)
+folder(const char *path, mode_t mode, int role)
 {
 	if ((mkdir(path, mode) == -1 && errno != EEXIST) ||
-	    chmod(path, mode) == -1 || chown(path, uid, uid) == -1)
+	    chmod(path, mode) == -1 || chown(path, SCRIPTED_UID + role,
+	    SCRIPTED_GID + role) == -1)
 		atf_tc_fail("%s: %s", path, strerror(errno));
 }
 
@@ -31,22 +32,28 @@ void
 scripted_suite(struct m_SUITE *suite)
 {
 	static char	state[PATH_MAX], libexec[PATH_MAX];
-	static uint64_t	uids[UID_COUNT];
+	static uint64_t	uids[UID_COUNT], gids[UID_COUNT];
 	int		i;
 
 	strlcpy(state, test_path("state"), sizeof(state));
 	strlcpy(libexec, test_program("libexec/sbx"), sizeof(libexec));
-	for (i = 0; i < UID_COUNT; i++)
+	for (i = 0; i < UID_COUNT; i++) {
 		uids[i] = SCRIPTED_UID + (uint64_t)i;
-	folder(state, 0711, 0);
-	folder(test_path("state/sbxd"), 0700, SCRIPTED_UID + UID_SBXD);
-	folder(test_path("state/s"), 0700, SCRIPTED_UID + UID_MOUNTD);
-	folder(test_path("state/landd"), 0700, SCRIPTED_UID + UID_LANDD);
+		gids[i] = SCRIPTED_GID + (uint64_t)i;
+	}
+	if ((mkdir(state, 0711) == -1 && errno != EEXIST) ||
+	    chmod(state, 0711) == -1)
+		atf_tc_fail("%s: %s", state, strerror(errno));
+	folder(test_path("state/sbxd"), 0700, UID_SBXD);
+	folder(test_path("state/s"), 0700, UID_MOUNTD);
+	folder(test_path("state/landd"), 0700, UID_LANDD);
 	memset(suite, 0, sizeof(*suite));
 	suite->state = state;
 	suite->libexec = libexec;
 	suite->uids.n = UID_COUNT;
 	suite->uids.v = uids;
+	suite->gids.n = UID_COUNT;
+	suite->gids.v = gids;
 }
 
 void

@@ -22,8 +22,10 @@
 
 #include "test.h"
 
-/* Uids of the suite in tests: uid UID_x is SCRIPTED_UID + UID_x. */
+/* Whom the suite's roles run as in tests: SCRIPTED_UID + UID_x, with a group
+ * of another number. */
 #define SCRIPTED_UID	64100
+#define SCRIPTED_GID	64120
 
 struct scripted {
 	/* From exec to the helper's loop; a fresh one for each attempt. */

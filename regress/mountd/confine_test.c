@@ -23,6 +23,7 @@
 #include "drive.h"
 
 #define UID	(SCRIPTED_UID + UID_MOUNTD)
+#define GID	(SCRIPTED_GID + UID_MOUNTD)
 #define CAPS	((1ULL << CAP_SYS_ADMIN) | (1ULL << CAP_CHOWN) |	\
 		    (1ULL << CAP_DAC_OVERRIDE) | (1ULL << CAP_FOWNER) |	\
 		    (1ULL << CAP_FSETID) | (1ULL << CAP_MKNOD) |	\
@@ -57,6 +58,7 @@ confined(pid_t pid)
 	snprintf(ids, sizeof(ids), "%d\t%d\t%d\t%d", UID, UID, UID, UID);
 	snprintf(caps, sizeof(caps), "%016llx", CAPS);
 	line_is(pid, "Uid", ids);
+	snprintf(ids, sizeof(ids), "%d\t%d\t%d\t%d", GID, GID, GID, GID);
 	line_is(pid, "Gid", ids);
 	line_is(pid, "Groups", " ");
 	line_is(pid, "CapInh", "0000000000000000");

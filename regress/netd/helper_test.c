@@ -505,13 +505,16 @@ ATF_TC_BODY(confinement, tc)
 
 	up(&h);
 	ATF_REQUIRE_EQ(test_sh("cd /proc/%d && grep -qx 'Uid:.%d.%d.%d.%d' "
-	    "status && grep -qx 'CapEff:.0000000000001000' status && "
+	    "status && grep -qx 'Gid:.%d.%d.%d.%d' status && "
+	    "grep -qx 'CapEff:.0000000000001000' status && "
 	    "grep -qx 'CapPrm:.0000000000001000' status && "
 	    "grep -qx 'CapInh:.0*' status && grep -qx 'CapBnd:.0*' status && "
 	    "grep -qx 'CapAmb:.0*' status && grep -qx 'NoNewPrivs:.1' status "
 	    "&& grep -qx 'Seccomp:.2' status && grep -qx 'Groups:. *' status",
 	    (int)h.pid, SCRIPTED_UID + UID_NETD, SCRIPTED_UID + UID_NETD,
-	    SCRIPTED_UID + UID_NETD, SCRIPTED_UID + UID_NETD), 0);
+	    SCRIPTED_UID + UID_NETD, SCRIPTED_UID + UID_NETD,
+	    SCRIPTED_GID + UID_NETD, SCRIPTED_GID + UID_NETD,
+	    SCRIPTED_GID + UID_NETD, SCRIPTED_GID + UID_NETD), 0);
 	inside_start(&a, NETLINK_ROUTE);
 	for (i = 0; i < 300; i++) {
 		snprintf(sid, sizeof(sid), "s%d", i);

@@ -142,9 +142,27 @@ ATF_TC_BODY(land_with_power, tc)
 	scripted_refused(&land, &h, "with root's capabilities");
 }
 
-/* A suite whose uids cannot be: root's, too few, above what there is. */
-ATF_TC_WITHOUT_HEAD(uids_from_sbxd);
-ATF_TC_BODY(uids_from_sbxd, tc)
+/* How SUITE's ids can be none: turn 0 to 4 of its uids, then of its gids. */
+#define SPOILS	5
+
+static void
+suite_spoil(struct m_SUITE *suite, int index, size_t turn)
+{
+	static const uint64_t	bad[SPOILS - 1] = {
+		0, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX
+	};
+	struct u64v		*ids = turn < SPOILS ? &suite->uids :
+				    &suite->gids;
+
+	if (turn % SPOILS == SPOILS - 1)
+		ids->n--;
+	else
+		ids->v[index] = bad[turn % SPOILS];
+}
+
+/* A suite whose ids cannot be: root's, too few, above what there is. */
+ATF_TC_WITHOUT_HEAD(ids_from_sbxd);
+ATF_TC_BODY(ids_from_sbxd, tc)
 {
 	static const struct {
 		const char	*name;
@@ -154,10 +172,8 @@ ATF_TC_BODY(uids_from_sbxd, tc)
 		{ "netd", ROLE_NETD, UID_NETD },
 		{ "landd", ROLE_LANDD, UID_LANDD },
 		{ "spawn", ROLE_SPAWN, UID_SPAWN },
+		{ "spawn", ROLE_SPAWN, UID_WORKER },
 		{ "mountd", ROLE_MOUNTD, UID_MOUNTD },
-	};
-	static const uint64_t	bad[] = {
-		0, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX
 	};
 	struct test_helper	h;
 	struct m_SUITE		suite;
@@ -165,18 +181,15 @@ ATF_TC_BODY(uids_from_sbxd, tc)
 	size_t			i, j;
 
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
-		for (j = 0; j <= sizeof(bad) / sizeof(bad[0]); j++) {
+		for (j = 0; j < 2 * SPOILS; j++) {
 			scripted_suite(&suite);
-			if (j == sizeof(bad) / sizeof(bad[0]))
-				suite.uids.n--;
-			else
-				suite.uids.v[t[i].index] = bad[j];
+			suite_spoil(&suite, t[i].index, j);
 			test_helper_start(&h, t[i].name, t[i].role);
 			test_send(&h, MSG_SUITE, 0, -1, &suite);
 			if (t[i].role == ROLE_SPAWN || t[i].role == ROLE_LANDD)
 				(void)imsg_send(&h.ib, MSG_CHANNEL, 0, dup(0),
 				    NULL);
-			snprintf(what, sizeof(what), "%s, uids %zu",
+			snprintf(what, sizeof(what), "%s, ids %zu",
 			    t[i].name, j);
 			scripted_refused(&land, &h, what);
 		}
@@ -234,7 +247,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, spawn_from_landd);
 	ATF_TP_ADD_TC(tp, land_from_landd);
 	ATF_TP_ADD_TC(tp, land_with_power);
-	ATF_TP_ADD_TC(tp, uids_from_sbxd);
+	ATF_TP_ADD_TC(tp, ids_from_sbxd);
 	ATF_TP_ADD_TC(tp, before_the_suite);
 	return (atf_no_error());
 }

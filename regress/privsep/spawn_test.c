@@ -475,11 +475,14 @@ ATF_TC_BODY(table, tc)
 	struct started		st;
 	char			want[64];
 	uid_t			uid = SCRIPTED_UID + UID_SPAWN;
+	gid_t			gid;
 	int			broker;
 
 	up(&h);
 	snprintf(want, sizeof(want), "%u\t%u\t%u\t%u", uid, uid, uid, uid);
 	STATUS(h.pid, "Uid", want);
+	gid = SCRIPTED_GID + UID_SPAWN;
+	snprintf(want, sizeof(want), "%u\t%u\t%u\t%u", gid, gid, gid, gid);
 	STATUS(h.pid, "Gid", want);
 	STATUS(h.pid, "Groups", "");
 	/* SETGID 6, SETUID 7, SETFCAP 31 */
@@ -495,6 +498,8 @@ ATF_TC_BODY(table, tc)
 	uid = SCRIPTED_UID + UID_WORKER;
 	snprintf(want, sizeof(want), "%u\t%u\t%u\t%u", uid, uid, uid, uid);
 	STATUS(st.worker, "Uid", want);
+	gid = SCRIPTED_GID + UID_WORKER;
+	snprintf(want, sizeof(want), "%u\t%u\t%u\t%u", gid, gid, gid, gid);
 	STATUS(st.worker, "Gid", want);
 	STATUS(st.worker, "CapPrm", NOCAPS);
 	STATUS(st.worker, "CapBnd", NOCAPS);

@@ -1,0 +1,118 @@
+# The suite as the installed accounts, whose groups have numbers of their own.
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
+
+roles='sbxd spawn net mount land work fwd'
+
+# accounts: an /etc for this case, with an account a role: its uid 61100 and
+# up, its gid 61230 and down. Of the whole folder: a passwd alone that is
+# mounted over is gone as soon as a useradd outside renames a new one over it,
+# and who then writes to /etc/passwd writes to the machine's. So nothing here
+# does: $etc is where it lies.
+accounts()
+{
+	etc=$SBX_SCRATCH/etc
+	cp -a /etc "$etc"
+	n=0
+	for r in $roles; do
+		n=$((n + 1))
+		printf '_sbx%s:x:%d:%d::/nonexistent:/usr/sbin/nologin\n' \
+		    "${r#sbx}" $((61100 + n)) $((61230 - n)) >>"$etc/passwd"
+		printf '_grp%s:x:%d:\n' "$r" $((61230 - n)) >>"$etc/group"
+	done
+	mount --bind "$etc" /etc
+}
+
+# account ROLE: uid and gid of it, "1 2".
+account()
+{
+	awk -F : -v n="_sbx${1#sbx}" '$1 == n { print $3, $4 }' "$etc/passwd"
+}
+
+# runs_as PROGRAM ROLE: all four of both are the account's, and no group.
+runs_as()
+{
+	pid=$(pgrep -o -x "$1") || atf_fail "$1 does not run"
+	# shellcheck disable=SC2046 # two words
+	set -- "$1" $(account "$2")
+	t=$(printf '\t')
+	atf_check -o match:"^Uid:$t$2$t$2$t$2$t$2\$" \
+	    -o match:"^Gid:$t$3$t$3$t$3$t$3\$" \
+	    -o match:"^Groups:$t *\$" cat "/proc/$pid/status"
+}
+
+# owned PATH ROLE
+owned()
+{
+	# shellcheck disable=SC2046 # two words
+	set -- "$1" $(account "$2")
+	atf_check -o inline:"$2 $3\n" stat -c '%u %g' "$1"
+}
+
+atf_test_case groups
+groups_head()
+{
+	atf_set descr "each role runs with its account's uid and gid, and a \
+session of theirs is started, reviewed and landed"
+	atf_set require.user root
+}
+groups_body()
+{
+	int_tools
+	int_who user
+	accounts
+	int_suite
+	runs_as sbxd sbxd
+	runs_as spawn spawn
+	runs_as netd net
+	runs_as mountd mount
+	runs_as landd land
+	int_live live sleep 1000
+	runs_as sbx-worker work
+	owned "$SBX_STATE/sbxd" sbxd
+	owned "$SBX_STATE/sbxd/audit" sbxd
+	owned "$SBX_STATE/sbxd/$sid" sbxd
+	owned "$SBX_STATE/sbxd/w" sbxd
+	owned "$SBX_STATE/s" mount
+	owned "$SBX_STATE/landd" land
+	owned "$SBX_STATE/landd/key" land
+	kill "$live"
+	exec 9>&-
+	wait "$live"
+	int_wait sbxctl rm --discard live
+	int_keep sh -c 'echo x >f'
+	int_stop
+	int_suite
+	atf_check -o match:'1 file' sbxctl apply --yes "$sid"
+	atf_check -o inline:'x\n' cat "$P/f"
+	atf_check -o inline:"$int_user\n" stat -c %U "$P/f"
+	int_stop
+}
+
+atf_test_case refused
+refused_head()
+{
+	atf_set descr "an account that is root, or root's group, or missing \
+is no role's: sbxd does not start, and says which"
+	atf_set require.user root
+}
+refused_body()
+{
+	accounts
+	good=$(cat "$etc/passwd")
+	for bad in '_sbxnet:x:61103:0' '_sbxland:x:0:61225' '_sbxd:x:0:0'; do
+		printf '%s\n' "$good" |
+		    sed "s/^${bad%%:*}:.*/$bad::\/:\/bin\/false/" \
+		    >"$etc/passwd"
+		atf_check -s exit:1 -e match:"fatal: the account ${bad%%:*} has uid" \
+		    timeout 20 sbxd -d
+	done
+	printf '%s\n' "$good" | grep -v '^_sbxwork:' >"$etc/passwd"
+	atf_check -s exit:1 -e match:'fatal: the account _sbxwork is missing' \
+	    timeout 20 sbxd -d
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case groups
+	atf_add_test_case refused
+}
