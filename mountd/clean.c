@@ -210,7 +210,6 @@ clean_behind(struct clean *c)
 int
 clean_paths(struct clean *c, const struct strv *paths)
 {
-	size_t	i;
 	int	r;
 
 	if (clean_list(c, paths) == -1)
@@ -218,8 +217,8 @@ clean_paths(struct clean *c, const struct strv *paths)
 	if (c->nlist == 0)
 		return (0);
 	r = clean_behind(c);
-	for (i = 0; r == 0 && i < c->left.n; i++)
-		r = pending_add(c->store, c->u, c->left.v[i]);
+	if (r == 0 && c->left.n > 0)
+		r = pending_add(c->store, c->u, &c->left);
 	if (steps_end(c) == -1 && r == 0)
 		r = fault_errno("mount.clean", "what was taken out of the "
 		    "layer");

@@ -1,17 +1,20 @@
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../privsep/whole.h"
 #include "clean.h"
 #include "fault.h"
+#include "mountd.h"
 #include "pending.h"
 
 #define PENDING_MAX	(64 << 20)
+#define PENDING_HEAD	"pending "
+#define PENDING_HEAD_MAX 32
 
 /* What an entry of the layer looks like while nobody changes it. A folder's
  * own times say nothing: its entries are looked at one by one. */
@@ -37,21 +40,106 @@ stamp_of(int upper, const char *path)
 	return (s);
 }
 
-int
-pending_add(int store, int upper, const char *path)
+/*
+ * The file: a line "pending LENGTH", a NUL, and so many bytes of records,
+ * "STAMP PATH" with a NUL behind each. Whoever believed a part of it would
+ * bring back what was discarded.
+ */
+static int
+pending_broken(const char *why)
 {
-	char		rec[PATH_MAX + 128];
-	struct stamp	stamp = stamp_of(upper, path);
-	int		fd, len, r = 0;
+	return (fault("mount.pending", "what landings and discards left in "
+	    "the session's layer, noted in its folder's file \"pending\" below "
+	    "%s/s, cannot be known: %s; remove the session, or that file to "
+	    "see all that the layer holds", mountd.state, why));
+}
 
-	fd = openat(store, "pending",
-	    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd == -1)
-		return (fault_errno("mount.clean", "noting %s", shown(path)));
-	len = snprintf(rec, sizeof(rec), "%s %s", stamp.s, path);
-	if (write(fd, rec, (size_t)len + 1) != len + 1)
-		r = fault_errno("mount.clean", "noting %s", shown(path));
-	close(fd);
+/* 1: the records, to be freed by *file; 0: there is no file; -1. */
+static int
+pending_read(int store, char **file, const char **records, size_t *len)
+{
+	const char	*why, *number, *error;
+	size_t		 all, head;
+
+	*file = (char *)whole_read(store, "pending", PENDING_MAX, &all, &why);
+	if (*file == NULL)
+		return (errno == ENOENT ? 0 : pending_broken(why));
+	head = strnlen(*file, all) + 1;
+	number = *file + strlen(PENDING_HEAD);
+	if (head > all || strncmp(*file, PENDING_HEAD,
+	    strlen(PENDING_HEAD)) != 0) {
+		free(*file);
+		return (pending_broken("it is cut short, or of another "
+		    "version"));
+	}
+	*len = (size_t)strtonum(number, 0, PENDING_MAX, &error);
+	if (error != NULL || *len != all - head ||
+	    (*len > 0 && (*file)[all - 1] != '\0')) {
+		free(*file);
+		return (pending_broken("it is cut short"));
+	}
+	*records = *file + head;
+	return (1);
+}
+
+static int
+pending_write(int store, const char *records, size_t len)
+{
+	char	*file;
+	int	 head, r = -1;
+
+	if ((file = malloc(len + PENDING_HEAD_MAX)) == NULL)
+		return (-1);
+	head = snprintf(file, PENDING_HEAD_MAX, PENDING_HEAD "%zu", len) + 1;
+	memcpy(file + head, records, len);
+	if (len + (size_t)head > PENDING_MAX)
+		errno = EFBIG;
+	else
+		r = whole_write(store, "pending", file, len + (size_t)head,
+		    true);
+	free(file);
+	return (r);
+}
+
+/* What is noted already, and the new ones. */
+static int
+pending_gather(FILE *f, int store, int upper, const struct names *paths)
+{
+	const char	*old;
+	char		*file;
+	size_t		 i, len;
+	int		 r;
+
+	if ((r = pending_read(store, &file, &old, &len)) == -1)
+		return (-1);
+	if (r == 1) {
+		fwrite(old, 1, len, f);
+		free(file);
+	}
+	for (i = 0; i < paths->n; i++)
+		fprintf(f, "%s %s%c", stamp_of(upper, paths->v[i]).s,
+		    paths->v[i], '\0');
+	return (0);
+}
+
+int
+pending_add(int store, int upper, const struct names *paths)
+{
+	char	*records = NULL;
+	size_t	 len = 0;
+	FILE	*f;
+	int	 r, bad;
+
+	if ((f = open_memstream(&records, &len)) == NULL)
+		return (fault_errno("mount.pending", "noting what is held"));
+	r = pending_gather(f, store, upper, paths);
+	bad = ferror(f);
+	if (fclose(f) == EOF || bad)
+		r = fault_errno("mount.pending", "noting what is held");
+	if (r == 0 && pending_write(store, records, len) == -1)
+		r = fault_errno("mount.pending", "noting what is held (%zu "
+		    "paths)", paths->n);
+	free(records);
 	return (r);
 }
 
@@ -61,25 +149,6 @@ pending_is(int store)
 	struct stat	st;
 
 	return (fstatat(store, "pending", &st, AT_SYMLINK_NOFOLLOW) == 0);
-}
-
-static char *
-pending_read(int store, size_t *len)
-{
-	struct stat	st;
-	char		*buf = NULL;
-	int		fd;
-
-	*len = 0;
-	fd = openat(store, "pending", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd == -1)
-		return (NULL);
-	if (fstat(fd, &st) == 0 && st.st_size <= PENDING_MAX &&
-	    (buf = calloc(1, (size_t)st.st_size + 1)) != NULL &&
-	    read(fd, buf, (size_t)st.st_size) == st.st_size)
-		*len = (size_t)st.st_size;
-	close(fd);
-	return (buf);
 }
 
 /* The noted paths whose entries are as they were; into buf's own bytes. */
@@ -92,10 +161,11 @@ pending_list(const char *buf, size_t len, int upper, struct strv *paths)
 	for (p = buf; p < buf + len; p += strlen(p) + 1)
 		n++;
 	if ((paths->v = calloc(n + 1, sizeof(*paths->v))) == NULL)
-		return (fault_errno("mount.clean", "what a landing left"));
+		return (fault_errno("mount.pending", "what a landing left"));
 	for (p = buf; p < buf + len; p += strlen(p) + 1) {
 		if ((blank = strchr(p, ' ')) == NULL || blank[1] == '\0')
-			continue;
+			return (pending_broken("it has an entry that is "
+			    "none"));
 		struct stamp now = stamp_of(upper, blank + 1);
 
 		if (strlen(now.s) == (size_t)(blank - p) &&
@@ -105,27 +175,30 @@ pending_list(const char *buf, size_t len, int upper, struct strv *paths)
 	return (0);
 }
 
+/* The file's end is not synced: it must not be on the disk before the ends
+ * of the entries, and to take them out once more is nothing. */
 int
 pending_run(int store, struct build *b)
 {
-	struct strv	paths = { 0, NULL };
-	struct clean	c;
-	char		*buf;
-	size_t		len;
-	int		r;
+	struct strv	 paths = { 0, NULL };
+	struct clean	 c;
+	const char	*records;
+	char		*file;
+	size_t		 len;
+	int		 r;
 
-	if ((buf = pending_read(store, &len)) == NULL)
-		return (0);
+	if ((r = pending_read(store, &file, &records, &len)) != 1)
+		return (r);
 	r = clean_open(&c, b, store, -1);
 	c.ended = true;
 	if (r == 0)
-		r = pending_list(buf, len, c.u, &paths);
+		r = pending_list(records, len, c.u, &paths);
 	if (r == 0)
 		r = clean_paths(&c, &paths);
 	clean_close(&c);
 	free(paths.v);
-	free(buf);
+	free(file);
 	if (r == 0 && unlinkat(store, "pending", 0) == -1)
-		r = fault_errno("mount.clean", "what a landing left");
+		r = fault_errno("mount.pending", "what a landing left");
 	return (r);
 }

@@ -9,11 +9,14 @@
 #include <stdbool.h>
 
 struct build;
+struct names;
 
-/* Notes the entry of the layer at path, as it is now. */
-int	pending_add(int store, int upper, const char *path);
+/* Notes these entries of the layer, as they are now, beside those that are
+ * noted; durable when this returns 0. */
+int	pending_add(int store, int upper, const struct names *);
 bool	pending_is(int store);
-/* Takes out what is noted; nothing of the session may be mounted. */
+/* Takes out what is noted; nothing of the session may be mounted. A file that
+ * is not whole is an error, and nothing is taken out. */
 int	pending_run(int store, struct build *);
 
 #endif

@@ -174,7 +174,7 @@ static const struct rule mounts_rules[] = {
 	/* renameat2 without flags is renameat to glibc */
 	CALL(renameat), CALL(renameat2),
 	CALL(ftruncate), CALL(fchmod), CALL(fchmodat), CALL(fchown),
-	CALL(fchownat), CALL(utimensat), CALL(getxattr),
+	CALL(fchownat), CALL(utimensat), CALL(fsync), CALL(getxattr),
 	CALL(fgetxattr), CALL(setxattr), CALL(fsetxattr), CALL(listxattr),
 	CALL(removexattr),
 	/* is a layer's file where its real one is? (open_by_handle_at is

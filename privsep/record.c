@@ -1,13 +1,10 @@
-#include <sys/stat.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <msgpack.h>
 
 #include "record.h"
+#include "whole.h"
 
 #define REQ	true
 #define OPT	false
@@ -73,65 +70,18 @@ record_string(struct record *rec, const char *s)
 	return (copy);
 }
 
-static int
-write_all(int fd, const uint8_t *p, size_t len)
-{
-	ssize_t	n;
-
-	for (; len > 0; p += n, len -= (size_t)n)
-		if ((n = write(fd, p, len)) == -1)
-			return (-1);
-	return (0);
-}
-
 int
 record_save(const struct record *rec, int dir)
 {
 	uint8_t	*raw;
 	size_t	 len;
-	int	 fd, saved, r = -1;
+	int	 r;
 
 	if (fields_encode(record_fields, NFIELDS, &rec->r, &raw, &len) == -1)
 		return (-1);
-	fd = openat(dir, "record.new", O_WRONLY | O_CREAT | O_TRUNC |
-	    O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd != -1 && write_all(fd, raw, len) == 0 &&
-	    renameat(dir, "record.new", dir, "record") == 0)
-		r = 0;
-	saved = errno;
-	if (fd != -1)
-		close(fd);
-	if (r == -1)
-		unlinkat(dir, "record.new", 0);
+	r = whole_write(dir, "record", raw, len, false);
 	free(raw);
-	errno = saved;
 	return (r);
-}
-
-static uint8_t *
-read_all(int fd, size_t *len, const char **why)
-{
-	struct stat	 st;
-	uint8_t		*raw;
-	ssize_t		 n;
-
-	if (fstat(fd, &st) == -1 || st.st_size > RECORD_MAX) {
-		*why = "not a record's size";
-		return (NULL);
-	}
-	if ((raw = malloc((size_t)st.st_size + 1)) == NULL) {
-		*why = "out of memory";
-		return (NULL);
-	}
-	for (*len = 0; *len < (size_t)st.st_size; *len += (size_t)n) {
-		n = read(fd, raw + *len, (size_t)st.st_size - *len);
-		if (n <= 0) {
-			*why = n == 0 ? "cut short" : strerror(errno);
-			free(raw);
-			return (NULL);
-		}
-	}
-	return (raw);
 }
 
 int
@@ -139,17 +89,9 @@ record_load(struct record *rec, int dir, const char **why)
 {
 	uint8_t	*raw;
 	size_t	 len;
-	int	 fd;
 
 	memset(rec, 0, sizeof(*rec));
-	fd = openat(dir, "record", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd == -1) {
-		*why = errno == ENOENT ? "none" : strerror(errno);
-		return (-1);
-	}
-	raw = read_all(fd, &len, why);
-	close(fd);
-	if (raw == NULL)
+	if ((raw = whole_read(dir, "record", RECORD_MAX, &len, why)) == NULL)
 		return (-1);
 	if (record_decode(rec, raw, len, why) == -1)
 		return (-1);

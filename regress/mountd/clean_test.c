@@ -115,6 +115,81 @@ CASE(open_files, "an open file shows what a discard makes of it; what is "
 	drive_end();
 }
 
+/* The file that notes what is held, as long as how many of its bytes. */
+static void
+pending_cut(const struct drive *d, long len)
+{
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s' && "
+	    "head -c %ld ../../../good >pending", test_scratch(), d->id,
+	    len));
+}
+
+/* Nothing that would rest on it is done, and the reason is said. */
+static void
+pending_refused(struct drive *d, long len)
+{
+	struct drive_view	v;
+
+	pending_cut(d, len);
+	ATF_CHECK_MSG(!drive_look(d, false, &v), "%ld bytes are taken", len);
+	ATF_CHECK_STREQ("mount.pending", d->code);
+	ATF_CHECK_MSG(strstr(d->text, "cut short") != NULL &&
+	    strchr(d->text, '\n') == NULL, "%s", d->text);
+	ATF_CHECK_EQ(0, test_sh("cd '%s/state/s/%s' && test -e */u/f && "
+	    "test -e pending", test_scratch(), d->id));
+}
+
+CASE(pending, "what is noted for the session's end is kept over several "
+    "discards, and only ever believed whole")
+{
+	struct drive		d = { .uid = 1001, .gid = 1001 };
+	struct drive_view	v;
+	pid_t			pid;
+	long			len, size;
+	int			in, out;
+
+	drive_begin();
+	reset();
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "echo changed >f; echo changed >t"));
+	pid = drive_background(&d, &in, &out, "exec 3<>f 4<>t; echo ready; "
+	    "read x");
+	ATF_CHECK_STREQ("ready", line_of(out));
+	ATF_REQUIRE(drive_clean(&d, true, true, LISTED("f")));
+	/* Left by a crash: nobody's business. */
+	ATF_REQUIRE_EQ(0, test_sh("echo junk >'%s/state/s/%s/pending.new'",
+	    test_scratch(), d.id));
+	ATF_REQUIRE(drive_clean(&d, true, true, LISTED("t")));
+	size = test_sh("cd '%s' && cp state/s/%s/pending good && "
+	    "test ! -e state/s/%s/pending.new && exit $(wc -c <good)",
+	    test_scratch(), d.id, d.id);
+	ATF_REQUIRE_MSG(size > 60 && size < 250, "%ld bytes", size);
+	/* The session ends in order; the note is broken, and stays. */
+	pending_cut(&d, size - 1);
+	close(in);
+	close(out);
+	ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
+	drive_release(&d);
+	ATF_CHECK_MSG(strstr(test_helper_log(&drive_mountd), "cut short") !=
+	    NULL, "%s", test_helper_log(&drive_mountd));
+	ATF_REQUIRE_EQ(0, truncate(drive_mountd.log, 0));
+	for (len = 0; len < size; len++)
+		pending_refused(&d, len);
+	ATF_CHECK(!drive_clean(&d, false, true, LISTED("")));
+	ATF_CHECK_STREQ("mount.pending", d.code);
+	ATF_CHECK(!drive_start(&d));
+	ATF_CHECK_STREQ("mount.pending", d.code);
+	drive_kill(&d);
+	pending_cut(&d, size);
+	ATF_REQUIRE_MSG(drive_look(&d, false, &v), "%s: %s", d.code, d.text);
+	drive_look_end(&v);
+	empty(&d, "held", "discarded, at the end");
+	ATF_CHECK_EQ(0, test_sh("test ! -e '%s/state/s/%s/pending'",
+	    test_scratch(), d.id));
+	drive_erase(&d);
+	drive_end();
+}
+
 CASE(running, "a program that runs goes on when its change is discarded")
 {
 	struct drive	d = { .uid = 1001, .gid = 1001 };
@@ -252,6 +327,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, partly);
 	ATF_TP_ADD_TC(tp, open_files);
+	ATF_TP_ADD_TC(tp, pending);
 	ATF_TP_ADD_TC(tp, running);
 	ATF_TP_ADD_TC(tp, masked);
 	ATF_TP_ADD_TC(tp, many);

@@ -201,8 +201,8 @@ ATF_TC_BODY(allow_lists_allow, tc)
 		{ { "accept4", SYS_accept4, { -1, 0, 0, 0 } }, B(SBXD) |
 		    B(WORKER), EBADF },
 		{ { "clone", SYS_clone, { SIGCHLD } }, B(MOUNTD), 0 },
-		{ { "fsync", SYS_fsync, { -1 } }, B(SBXD) | B(LANDD) |
-		    B(LAND), EBADF },
+		{ { "fsync", SYS_fsync, { -1 } }, B(SBXD) | B(MOUNTD) |
+		    B(LANDD) | B(LAND), EBADF },
 		{ { "open_tree", SYS_open_tree, { -1, 0, 0 } }, B(MOUNTD),
 		    EFAULT },
 	};
