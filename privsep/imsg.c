@@ -4,10 +4,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <msgpack.h>
 
+#include "../common/clock.h"
 #include "../common/fields.h"
 #include "imsg.h"
 
@@ -493,15 +493,6 @@ imsg_send(struct imsgbuf *ib, uint32_t type, uint32_t id, int fd,
 		if (imsg_poll(ib, POLLOUT, -1) == -1)
 			return (-1);
 	return (r == -1 ? -1 : 0);
-}
-
-static int64_t
-now_ms(void)
-{
-	struct timespec	ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ((int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
 }
 
 int

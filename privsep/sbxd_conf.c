@@ -1,11 +1,9 @@
 /*
  * The configuration, read by conf: sbxd never sees the file's text.
  */
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <errno.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,32 +95,18 @@ settings_read(struct imsgbuf *ib)
 void
 conf_run(bool print)
 {
-	char			path[LIMIT_PATH + 32];
-	int			pair[2];
-	struct proc_start	ps = {
-		.exe = -1, .path = path, .argv0 = "conf",
-		.argv1 = print ? "-v" : NULL, .fds = &pair[1], .nfds = 1,
-		.keep_stdout = print
-	};
-	struct m_SUITE		suite = {
+	uint64_t	none = 0;
+	struct m_SUITE	suite = {
 		.state = "/", .libexec = sbxd.conf.libexec,
-		.conf = sbxd.conf.file
+		.conf = sbxd.conf.file,
+		.uids = { 0, &none }, .gids = { 0, &none }
 	};
-	struct imsgbuf		ib;
-	uint64_t		none = 0;
-	pid_t			pid;
+	struct imsgbuf	ib;
+	pid_t		pid;
+	int		fd = start_program("conf", print ? "-v" : NULL, print,
+			    &pid);
 
-	suite.uids.v = suite.gids.v = &none;
-	suite.uids.n = suite.gids.n = 0;
-	snprintf(path, sizeof(path), "%s/conf", sbxd.conf.libexec);
-	if (access(path, X_OK) == -1)
-		fatal("%s: the suite is not installed whole", path);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		fatal("socketpair");
-	if ((pid = proc_spawn(&ps)) == -1)
-		fatal("starting %s", path);
-	close(pair[1]);
-	if (imsg_init(&ib, pair[0], ROLE_SBXD, ROLE_CONF) == -1)
+	if (imsg_init(&ib, fd, ROLE_SBXD, ROLE_CONF) == -1)
 		fatal("conf");
 	proc_hello(&ib, ROLE_SBXD, ROLE_CONF);
 	if (imsg_send(&ib, MSG_SUITE, 0, -1, &suite) == -1)

@@ -195,29 +195,37 @@ spawn_place(pid_t pid)
 	close(fd);
 }
 
-static void
-helper_exec(enum helper h)
+int
+start_program(const char *name, const char *argv1, bool keep_stdout,
+    pid_t *pid)
 {
 	char			path[LIMIT_PATH + 32];
 	int			pair[2];
 	struct proc_start	ps = {
-		.exe = -1, .path = path, .argv0 = helpers[h].name,
-		.fds = &pair[1], .nfds = 1
+		.exe = -1, .path = path, .argv0 = name, .argv1 = argv1,
+		.fds = &pair[1], .nfds = 1, .keep_stdout = keep_stdout
 	};
-	pid_t			pid;
 
-	snprintf(path, sizeof(path), "%s/%s", sbxd.conf.libexec,
-	    helpers[h].name);
+	snprintf(path, sizeof(path), "%s/%s", sbxd.conf.libexec, name);
 	if (access(path, X_OK) == -1)
 		fatal("%s: the suite is not installed whole", path);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		fatal("socketpair");
-	if ((pid = proc_spawn(&ps)) == -1)
+	if ((*pid = proc_spawn(&ps)) == -1)
 		fatal("starting %s", path);
 	close(pair[1]);
+	return (pair[0]);
+}
+
+static void
+helper_exec(enum helper h)
+{
+	pid_t	pid;
+	int	fd = start_program(helpers[h].name, NULL, false, &pid);
+
 	if (h == H_SPAWN)
 		spawn_place(pid);
-	sbxd.helper[h] = helper_peer(h, pair[0]);
+	sbxd.helper[h] = helper_peer(h, fd);
 	peer_pause(sbxd.helper[h]);
 }
 

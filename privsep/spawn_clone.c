@@ -23,25 +23,11 @@
 #include <linux/sched.h>
 
 #include "../common/log.h"
+#include "caps.h"
 #include "spawn.h"
 
 /* What init still needs: attaching and pivoting, opening netlink sockets. */
 #define INIT_CAPS	(CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_NET_ADMIN))
-
-static int
-caps_set(uint64_t eff, uint64_t perm, uint64_t inh)
-{
-	struct __user_cap_header_struct	hdr = {
-		.version = _LINUX_CAPABILITY_VERSION_3
-	};
-	struct __user_cap_data_struct	data[2] = {
-		{ (uint32_t)eff, (uint32_t)perm, (uint32_t)inh },
-		{ (uint32_t)(eff >> 32), (uint32_t)(perm >> 32),
-		    (uint32_t)(inh >> 32) }
-	};
-
-	return ((int)syscall(SYS_capset, &hdr, data));
-}
 
 /* The host's /proc is still there, and shows this namespace's own value. */
 static int

@@ -9,9 +9,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "filter.h"
 #include "sbxctl.h"
 
@@ -35,15 +35,6 @@ struct relay {
 };
 
 enum { AT_SOCKET, AT_IN, AT_OUT, AT_ERR, AT_SIGNALS, AT_COUNT };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec	ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ((int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
-}
 
 static void
 relay_send(struct relay *r, uint32_t type, const void *body)

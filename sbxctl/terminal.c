@@ -3,9 +3,9 @@
 #include <poll.h>
 #include <string.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "filter.h"
 #include "sbxctl.h"
 
@@ -93,15 +93,6 @@ terminal_restore(void)
 	terminal.raw = false;
 	terminal_modes();
 	tcsetattr(terminal.in, TCSANOW, &terminal.before);
-}
-
-static int64_t
-now_ms(void)
-{
-	struct timespec	ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ((int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
 }
 
 /*

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/log.h"
 #include "init.h"
 
@@ -249,7 +250,7 @@ command_result(struct init *in)
 		command_failed(in, &f);
 	if (n != 0)
 		init_refuse(in, "init.failed", "the command's start: %m");
-	clock_gettime(CLOCK_MONOTONIC, &in->started);
+	in->started = now_ms();
 	if (imsg_send(&in->ib, MSG_RUNNING, 0, -1, &m) == -1)
 		_exit(1);
 }

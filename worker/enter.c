@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../privsep/caps.h"
 #include "../privsep/drop.h"
 #include "../privsep/pledge.h"
 #include "../privsep/unveil.h"
-#include "caps.h"
 #include "init.h"
 
 #ifndef MOVE_MOUNT_F_EMPTY_PATH
@@ -98,7 +98,7 @@ enter_open(struct init *in)
 	int			 fd;
 
 	enter_netlink(in);
-	if (caps_set(0, CAP_BIT(CAP_SYS_ADMIN)) == -1)
+	if (caps_set(0, CAP_BIT(CAP_SYS_ADMIN), 0) == -1)
 		init_refuse(in, "init.failed", "init was started without "
 		    "SYS_ADMIN in its namespace: %m");
 	/* What is missing, or not the user's to see, is no reason to refuse;
@@ -125,7 +125,7 @@ enter_tree(struct init *in)
 	if (strcmp(m->kind, "tree") != 0)
 		init_refuse(in, "init.protocol", "a descriptor of kind \"%s\" "
 		    "where the tree was due", m->kind);
-	if (caps_set(CAP_BIT(CAP_SYS_ADMIN), CAP_BIT(CAP_SYS_ADMIN)) == -1)
+	if (caps_set(CAP_BIT(CAP_SYS_ADMIN), CAP_BIT(CAP_SYS_ADMIN), 0) == -1)
 		init_refuse(in, "init.failed", "capset: %m");
 	if (syscall(SYS_move_mount, msg.fd, "", AT_FDCWD, "/",
 	    MOVE_MOUNT_F_EMPTY_PATH) == -1)
@@ -139,7 +139,7 @@ enter_tree(struct init *in)
 void
 enter_confine(struct init *in)
 {
-	if (caps_set(0, 0) == -1 || !caps_none())
+	if (caps_set(0, 0, 0) == -1 || !caps_none())
 		init_refuse(in, "init.failed", "capabilities are left: %m");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		init_refuse(in, "init.failed", "no_new_privs: %m");

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/escape.h"
 #include "../common/log.h"
 #include "../privsep/proc.h"
@@ -84,16 +85,6 @@ init_expect(struct init *in, uint32_t type, struct msg *msg)
 		    proto_name(msg->type), proto_name(type));
 }
 
-static uint64_t
-ms_since(const struct timespec *then)
-{
-	struct timespec	now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return ((uint64_t)((now.tv_sec - then->tv_sec) * 1000 +
-	    (now.tv_nsec - then->tv_nsec) / 1000000));
-}
-
 /*
  * The command is over. What it left in the background ends with this
  * process, by the kernel's hand; only then the terminal's last reader sees its
@@ -104,8 +95,8 @@ init_end(struct init *in, unsigned int status)
 {
 	struct m_EXITED	m = { .status = status };
 
-	if (in->started.tv_sec != 0)
-		m.ms = ms_since(&in->started);
+	if (in->started != 0)
+		m.ms = (uint64_t)(now_ms() - in->started);
 	console_close(in);
 	if (imsg_send(&in->ib, MSG_EXITED, 0, -1, &m) == -1)
 		_exit(1);

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdnoreturn.h>
-#include <time.h>
 
 #include "../privsep/imsg.h"
 
@@ -24,7 +23,7 @@ struct init {
 	int		 signals;	/* signalfd: SIGCHLD */
 	int		 report;	/* closed by the command's exec; -1 */
 	pid_t		 command;
-	struct timespec	 started;
+	int64_t		 started;	/* now_ms(); 0: not yet */
 };
 
 /* init.c. %m in the format is the system's reason. */

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "../privsep/caps.h"
 #include "../privsep/drop.h"
 #include "../privsep/pledge.h"
 #include "../privsep/proc.h"
 #include "../privsep/unveil.h"
-#include "caps.h"
 #include "worker.h"
 
 #define INIT_FD		(PROC_FD + 1)

@@ -6,20 +6,18 @@
 #include "caps.h"
 
 int
-caps_set(uint64_t effective, uint64_t permitted)
+caps_set(uint64_t effective, uint64_t permitted, uint64_t inheritable)
 {
 	struct __user_cap_header_struct	hdr = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
 	struct __user_cap_data_struct	data[2] = {
-		{ .effective = (uint32_t)effective,
-		    .permitted = (uint32_t)permitted },
-		{ .effective = (uint32_t)(effective >> 32),
-		    .permitted = (uint32_t)(permitted >> 32) }
+		{ (uint32_t)effective, (uint32_t)permitted,
+		    (uint32_t)inheritable },
+		{ (uint32_t)(effective >> 32), (uint32_t)(permitted >> 32),
+		    (uint32_t)(inheritable >> 32) }
 	};
 
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == -1)
-		return (-1);
 	return (syscall(SYS_capset, &hdr, data) == -1 ? -1 : 0);
 }
 
