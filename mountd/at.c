@@ -160,22 +160,3 @@ names_free(struct names *ns)
 	free(ns->v);
 	memset(ns, 0, sizeof(*ns));
 }
-
-int
-data_copy(int from, int to)
-{
-	static char	buf[131072];
-	ssize_t		n, w, done;
-	off_t		off = 0;
-
-	while ((n = pread(from, buf, sizeof(buf), off)) > 0)
-		for (done = 0; done < n; done += w, off += w) {
-			if ((w = pwrite(to, buf + done, (size_t)(n - done),
-			    off)) == -1)
-				return (-1);
-			child_alive();
-		}
-	if (n == -1)
-		return (-1);
-	return (ftruncate(to, off));
-}

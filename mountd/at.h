@@ -35,7 +35,4 @@ void	names_free(struct names *);
 /* A list of paths that grows. */
 int	names_add(struct names *, const char *);
 
-/* All bytes of a regular file, from its start. */
-int	data_copy(int from, int to);
-
 #endif

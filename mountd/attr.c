@@ -144,6 +144,13 @@ attr_copy_times(int from, int to)
 	return (utimensat(AT_FDCWD, fdpath(to).s, t, 0));
 }
 
+int
+attr_copy_all(int from, int to, const char *what)
+{
+	return (attr_copy(from, to, what) == -1 ? -1 :
+	    attr_copy_times(from, to));
+}
+
 /* Every attribute of a that counts is b's too, and how many those are. */
 static bool
 xattr_within(const char *a, const char *b, size_t *count)

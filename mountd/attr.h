@@ -18,6 +18,9 @@ struct fdpath	fdpath(int);
 /* Owner, mode, extended attributes without overlayfs's own, access lists. */
 int	attr_copy(int from, int to, const char *what);
 int	attr_copy_times(int from, int to);
+/* Both. Bytes go first: writing takes setuid bits away, and the owner's mode
+ * might not let us write. */
+int	attr_copy_all(int from, int to, const char *what);
 /* The same in all that attr_copy copies. */
 bool	attr_same(int a, int b);
 

@@ -134,6 +134,13 @@ list_find(const void *key, const void *v)
 }
 
 bool
+clean_listed(const struct clean *c, const char *path)
+{
+	return (c->nlist > 0 && bsearch(path, c->list, c->nlist,
+	    sizeof(*c->list), list_find) != NULL);
+}
+
+bool
 clean_names(const struct clean *c, const char *path)
 {
 	char	above[PATH_MAX], *slash;
@@ -142,8 +149,7 @@ clean_names(const struct clean *c, const char *path)
 		return (true);
 	strlcpy(above, path, sizeof(above));
 	for (;;) {
-		if (c->nlist > 0 && bsearch(above, c->list, c->nlist,
-		    sizeof(*c->list), list_find) != NULL)
+		if (clean_listed(c, above))
 			return (true);
 		if ((slash = strrchr(above, '/')) == NULL)
 			return (false);

@@ -83,6 +83,8 @@ int	clean_open(struct clean *, struct build *, int store, int merged);
 void	clean_close(struct clean *);
 /* All steps for these paths, relative to the project; "" is all of it. */
 int	clean_paths(struct clean *, const struct strv *);
+/* The path itself is on the list. */
+bool	clean_listed(const struct clean *, const char *path);
 /* A path of the list, or one above it, or everything was named. */
 bool	clean_names(const struct clean *, const char *path);
 int	clean_later(struct clean *, enum later_what, const char *path);

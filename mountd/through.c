@@ -12,6 +12,7 @@
 
 #include "attr.h"
 #include "clean.h"
+#include "copy.h"
 #include "mountd.h"
 #include "rm.h"
 
@@ -30,16 +31,6 @@ through_remove(struct clean *c, const char *path)
 	return (r);
 }
 
-/* Bytes first: writing takes setuid bits away, and the owner's mode might
- * not let us write. */
-static int
-through_finish(int from, int to, const char *path)
-{
-	if (attr_copy(from, to, path) == -1)
-		return (-1);
-	return (attr_copy_times(from, to));
-}
-
 /* The bytes into the file that is there: whoever has it open sees them. */
 static int
 through_write(struct clean *c, const char *path)
@@ -51,7 +42,7 @@ through_write(struct clean *c, const char *path)
 	to = at_open(c->merged, path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
 	if (to != -1) {
 		if (data_copy(from, to) == 0)
-			r = through_finish(from, to, path);
+			r = attr_copy_all(from, to, path);
 		err = errno;
 		close(to);
 		errno = err;
@@ -60,45 +51,6 @@ through_write(struct clean *c, const char *path)
 	close(from);
 	errno = err;
 	return (r);
-}
-
-static int
-through_new_file(int from, int dir, const char *name, const struct stat *st)
-{
-	int	in = -1, to, r = -1;
-
-	if (!S_ISREG(st->st_mode)) {
-		if (mknodat(dir, name, st->st_mode & (S_IFMT | 07777),
-		    st->st_rdev) == -1)
-			return (-1);
-		to = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	} else
-		to = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL |
-		    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (to == -1)
-		return (-1);
-	if (!S_ISREG(st->st_mode) || ((in = openat(AT_FDCWD, fdpath(from).s,
-	    O_RDONLY | O_CLOEXEC)) != -1 && data_copy(in, to) == 0))
-		r = through_finish(from, to, name);
-	if (in != -1)
-		close(in);
-	close(to);
-	return (r);
-}
-
-static int
-through_new_link(int from, int dir, const char *name, const struct stat *st)
-{
-	char	text[PATH_MAX];
-	ssize_t	len;
-
-	if ((len = readlinkat(from, "", text, sizeof(text) - 1)) == -1)
-		return (-1);
-	text[len] = '\0';
-	if (symlinkat(text, dir, name) == -1)
-		return (-1);
-	return (fchownat(dir, name, st->st_uid, st->st_gid,
-	    AT_SYMLINK_NOFOLLOW));
 }
 
 /* Something of the base's where nothing is in the view. */
@@ -113,10 +65,8 @@ through_new(struct clean *c, const char *path, const struct stat *st)
 	if ((dir = at_parent(c->merged, path, &name)) != -1) {
 		if (S_ISDIR(st->st_mode))
 			r = mkdirat(dir, name, 0700);
-		else if (S_ISLNK(st->st_mode))
-			r = through_new_link(from, dir, name, st);
 		else
-			r = through_new_file(from, dir, name, st);
+			r = entry_copy(from, dir, name, st);
 		close(dir);
 	}
 	close(from);
@@ -131,7 +81,7 @@ through_attr(struct clean *c, const char *path)
 	from = at_open(c->base, path, O_PATH | O_DIRECTORY);
 	to = at_open(c->merged, path, O_PATH | O_DIRECTORY);
 	if (from != -1 && to != -1)
-		r = attr_same(from, to) ? 0 : through_finish(from, to, path);
+		r = attr_same(from, to) ? 0 : attr_copy_all(from, to, path);
 	if (from != -1)
 		close(from);
 	if (to != -1)

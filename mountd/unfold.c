@@ -10,6 +10,7 @@
 
 #include "attr.h"
 #include "clean.h"
+#include "copy.h"
 #include "mountd.h"
 
 #define XATTR_OPAQUE	"trusted.overlay.opaque"
@@ -152,48 +153,6 @@ fold_pin(struct clean *c, const char *path, const char *above, bool has_above)
 }
 
 static int
-fold_copy_file(int from, int dir, const char *name, const struct stat *st)
-{
-	int	in = -1, to = -1, r = -1;
-
-	if (!S_ISREG(st->st_mode)) {
-		if (mknodat(dir, name, st->st_mode & (S_IFMT | 07777),
-		    st->st_rdev) == -1)
-			return (-1);
-		to = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	} else {
-		in = openat(AT_FDCWD, fdpath(from).s, O_RDONLY | O_CLOEXEC);
-		to = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		    0600);
-		if (in == -1 || to == -1 || data_copy(in, to) == -1)
-			goto out;
-	}
-	if (to != -1 && attr_copy(from, to, name) == 0)
-		r = attr_copy_times(from, to);
-out:
-	if (in != -1)
-		close(in);
-	if (to != -1)
-		close(to);
-	return (r);
-}
-
-static int
-fold_copy_link(int from, int dir, const char *name, const struct stat *st)
-{
-	char	text[PATH_MAX];
-	ssize_t	len;
-
-	if ((len = readlinkat(from, "", text, sizeof(text) - 1)) == -1)
-		return (-1);
-	text[len] = '\0';
-	if (symlinkat(text, dir, name) == -1)
-		return (-1);
-	return (fchownat(dir, name, st->st_uid, st->st_gid,
-	    AT_SYMLINK_NOFOLLOW));
-}
-
-static int
 fold_bring_dir(struct clean *c, int from, int dir, const char *name,
     const char *path, const char *lower)
 {
@@ -232,10 +191,8 @@ fold_bring(struct clean *c, const char *path, const char *lower, bool deep)
 	}
 	if (fstat(from, &st) == -1)
 		;
-	else if (S_ISLNK(st.st_mode))
-		r = fold_copy_link(from, dir, name, &st);
 	else if (!S_ISDIR(st.st_mode))
-		r = fold_copy_file(from, dir, name, &st);
+		r = entry_copy(from, dir, name, &st);
 	else {
 		r = fold_bring_dir(c, from, dir, name, path, lower);
 		if (r == 0 && deep)
@@ -246,24 +203,14 @@ fold_bring(struct clean *c, const char *path, const char *lower, bool deep)
 	return (r);
 }
 
+/*
+ * Entries that showed through the folder from its place below, but for what a
+ * landing has put there itself. With deep all of them, whatever is in them;
+ * else without those that are on the list.
+ */
 static int
-fold_find(const void *key, const void *v)
-{
-	return (path_order(key, *(const char *const *)v));
-}
-
-/* The path itself is on the list. */
-static bool
-fold_listed(const struct clean *c, const char *path)
-{
-	return (c->nlist > 0 && bsearch(path, c->list, c->nlist,
-	    sizeof(*c->list), fold_find) != NULL);
-}
-
-/* Entries that showed through the folder from its place below. */
-static int
-fold_undo_lower(struct clean *c, const char *path, const char *lower,
-    const struct names *own)
+fold_bring_lower(struct clean *c, const char *path, const char *lower,
+    bool deep, const struct names *own)
 {
 	struct names	ns;
 	char		sub[PATH_MAX], below[PATH_MAX];
@@ -278,8 +225,9 @@ fold_undo_lower(struct clean *c, const char *path, const char *lower,
 		if (at_join(path, ns.v[i], sub) == -1 ||
 		    at_join(lower, ns.v[i], below) == -1)
 			r = -1;
-		else if (!fold_listed(c, sub) && !fold_landed(c, below))
-			r = fold_bring(c, sub, below, false);
+		else if ((deep || !clean_listed(c, sub)) &&
+		    !fold_landed(c, below))
+			r = fold_bring(c, sub, below, deep);
 	}
 	names_free(&ns);
 	return (r);
@@ -306,7 +254,7 @@ fold_undo_base(struct clean *c, const char *path)
 		if (names_has(&own, ns.v[i]))
 			continue;
 		r = at_join(path, ns.v[i], sub);
-		if (r == 0 && !fold_listed(c, sub))
+		if (r == 0 && !clean_listed(c, sub))
 			r = whiteout_make(dir, ns.v[i]);
 	}
 	if (dir != -1)
@@ -358,7 +306,7 @@ fold_undo(struct clean *c, const char *path, const char *lower,
 		return (-1);
 	r = fold_pin_all(c, path, lower, has_lower, &own);
 	if (r == 0 && has_lower)
-		r = fold_undo_lower(c, path, lower, &own);
+		r = fold_bring_lower(c, path, lower, false, &own);
 	if (r == 0)
 		r = fold_drop_stale(c, path, &own);
 	names_free(&own);
@@ -424,31 +372,6 @@ fold_flatten_own(struct clean *c, const char *path, const char *lower,
 	return (0);
 }
 
-/* What showed through, but for what a landing has put there itself. */
-static int
-fold_flatten_lower(struct clean *c, const char *path, const char *lower,
-    const struct names *own)
-{
-	struct names	ns;
-	char		sub[PATH_MAX], below[PATH_MAX];
-	size_t		i;
-	int		r = 0;
-
-	if (names_read(c->base, lower, &ns) == -1)
-		return (-1);
-	for (i = 0; r == 0 && i < ns.n; i++) {
-		if (names_has(own, ns.v[i]))
-			continue;
-		if (at_join(path, ns.v[i], sub) == -1 ||
-		    at_join(lower, ns.v[i], below) == -1)
-			r = -1;
-		else if (!fold_landed(c, below))
-			r = fold_bring(c, sub, below, true);
-	}
-	names_free(&ns);
-	return (r);
-}
-
 int
 fold_flatten(struct clean *c, const char *path, const char *lower,
     bool has_lower)
@@ -461,7 +384,7 @@ fold_flatten(struct clean *c, const char *path, const char *lower,
 		return (-1);
 	r = fold_flatten_own(c, path, lower, has_lower, &own);
 	if (r == 0 && has_lower)
-		r = fold_flatten_lower(c, path, lower, &own);
+		r = fold_bring_lower(c, path, lower, true, &own);
 	names_free(&own);
 	return (r == 0 ? fold_mark_opaque(c, path) : -1);
 }
