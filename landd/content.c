@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/put.h"
 #include "content.h"
 #include "tree.h"
 
@@ -64,24 +65,6 @@ content_read(int fd, uint8_t *p, size_t len, off_t off)
 	return ((ssize_t)got);
 }
 
-static int
-content_write(int fd, const uint8_t *p, size_t len, off_t off)
-{
-	ssize_t	n;
-
-	while (len > 0) {
-		n = pwrite(fd, p, len, off);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n == -1)
-			return (-1);
-		p += n;
-		len -= (size_t)n;
-		off += n;
-	}
-	return (0);
-}
-
 int
 content_same(int a, int b, uint8_t sha[DIGEST_LEN])
 {
@@ -119,7 +102,7 @@ content_copy_small(int from, int to, uint64_t size, uint8_t sha[DIGEST_LEN])
 		    (size_t)(size - off) : sizeof(block), (off_t)off);
 		if (n == 0)
 			errno = ESTALE;		/* shorter than it was */
-		if (n <= 0 || content_write(to, block, (size_t)n,
+		if (n <= 0 || put_all_at(to, block, (size_t)n,
 		    (off_t)off) == -1)
 			return (-1);
 		digest_add(&d, block, (size_t)n);
@@ -150,7 +133,7 @@ content_copy_range(int from, int from2, int to, off_t off, off_t end)
 		    sizeof(block), off);
 		if (n == 0)
 			errno = ESTALE;
-		if (n <= 0 || content_write(to, block, (size_t)n, off) == -1)
+		if (n <= 0 || put_all_at(to, block, (size_t)n, off) == -1)
 			return (-1);
 		off += n;
 	}
@@ -196,7 +179,7 @@ content_put(int to, const void *p, size_t len, uint8_t sha[DIGEST_LEN])
 	digest_init(&d);
 	digest_add(&d, p, len);
 	digest_end(&d, sha);
-	return (content_write(to, p, len, 0));
+	return (put_all_at(to, p, len, 0));
 }
 
 uint8_t *

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/put.h"
 #include "../privsep/pledge.h"
 #include "landd.h"
 
@@ -81,18 +82,6 @@ keep_begin(struct keep_out *k, int fd, const char *kind, const char *session)
 	keep_segment(k);
 }
 
-static int
-keep_pwrite(int fd, const void *p, size_t len, uint64_t off)
-{
-	const uint8_t	*q = p;
-	ssize_t		 n;
-
-	for (; len > 0; len -= (size_t)n, q += n, off += (uint64_t)n)
-		if ((n = pwrite(fd, q, len, (off_t)off)) == -1)
-			return (-1);
-	return (0);
-}
-
 int
 keep_add(struct keep_out *k, const void *p, size_t len)
 {
@@ -100,7 +89,8 @@ keep_add(struct keep_out *k, const void *p, size_t len)
 		errno = EFBIG;
 		return (-1);
 	}
-	if (keep_pwrite(k->fd, p, len, k->off + KEEP_HEADER + k->len) == -1)
+	if (put_all_at(k->fd, p, len, (off_t)(k->off + KEEP_HEADER +
+	    k->len)) == -1)
 		return (-1);
 	digest_add(&k->ctx, p, len);
 	k->len += len;
@@ -117,7 +107,7 @@ keep_end(struct keep_out *k)
 	put64(header + KEEP_MAGICLEN, k->len);
 	keep_mac(k->kind, k->session, k->seq, k->len, sha,
 	    header + KEEP_MAGICLEN + 8);
-	if (keep_pwrite(k->fd, header, sizeof(header), k->off) == -1 ||
+	if (put_all_at(k->fd, header, sizeof(header), (off_t)k->off) == -1 ||
 	    fsync(k->fd) == -1)
 		return (-1);
 	k->off += KEEP_HEADER + k->len;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/put.h"
 #include "changeset.h"
 #include "quote.h"
 #include "tree.h"
@@ -59,8 +60,6 @@ manifest_line(struct buf *b, const struct change *c)
 static int
 manifest_write(const struct job *job, const struct buf *b)
 {
-	size_t	off = 0;
-	ssize_t	n;
 	int	fd;
 
 	if (unlinkat(job->stage, "manifest", 0) == -1 && errno != ENOENT)
@@ -69,14 +68,9 @@ manifest_write(const struct job *job, const struct buf *b)
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd == -1)
 		return (-1);
-	for (; off < b->len; off += (size_t)n) {
-		n = write(fd, b->p + off, b->len - off);
-		if (n == -1 && errno == EINTR)
-			n = 0;
-		if (n == -1) {
-			close(fd);
-			return (-1);
-		}
+	if (put_all(fd, b->p, b->len) == -1) {
+		close(fd);
+		return (-1);
 	}
 	return (close(fd));
 }

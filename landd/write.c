@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/put.h"
 #include "plan.h"
 
 void
@@ -64,20 +65,15 @@ landing_lock(const struct job *job, bool git, struct landing_result *res)
 static int
 record_write(const struct folder *f, const uint8_t *p, size_t len)
 {
-	ssize_t	w;
-	size_t	done = 0;
 	int	fd;
 
 	fd = openat(f->fd, "record", O_WRONLY | O_CREAT | O_EXCL |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd == -1)
 		return (-1);
-	while (done < len) {
-		if ((w = write(fd, p + done, len - done)) == -1) {
-			close(fd);
-			return (-1);
-		}
-		done += (size_t)w;
+	if (put_all(fd, p, len) == -1) {
+		close(fd);
+		return (-1);
 	}
 	return (close(fd));
 }

@@ -10,6 +10,7 @@
 
 #include "../common/log.h"
 #include "sbxd.h"
+#include "whole.h"
 
 static const char *const	ns_kinds[] = {
 	"pidns", "userns", "mntns", "netns", "cgroupns"
@@ -298,31 +299,20 @@ mountd_on_refreshed(struct peer *p, struct msg *msg)
 	(void)msg;
 }
 
-static int
-seal_write(int fd, const struct blob *seal)
-{
-	return (write(fd, seal->p, seal->len) == (ssize_t)seal->len ? 0 : -1);
-}
-
 static void
 landd_on_sealed(struct peer *p, struct msg *msg)
 {
 	const struct m_SEALED	*m = msg->body;
 	struct session		*s = session_find(m->session);
-	int			 fd;
 
 	(void)p;
 	if (s == NULL || s->state != S_STARTING)
 		return;
-	fd = openat(s->dir, "seal", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW |
-	    O_CLOEXEC, 0600);
-	if (fd == -1 || seal_write(fd, &m->seal) == -1) {
+	/* Synced with the record: session_sync. */
+	if (whole_write(s->dir, "seal", m->seal.p, m->seal.len, false) == -1) {
 		session_fail(s, "state.failed", "writing its seal");
-		if (fd != -1)
-			close(fd);
 		return;
 	}
-	close(fd);
 	s->sealed = true;
 	session_advance(s);
 }

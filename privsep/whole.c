@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/put.h"
 #include "pledge.h"
 #include "whole.h"
 
@@ -58,17 +59,6 @@ whole_read(int dir, const char *name, size_t max, size_t *len,
 	return (buf);
 }
 
-static int
-write_all(int fd, const uint8_t *p, size_t len)
-{
-	ssize_t	n;
-
-	for (; len > 0; p += n, len -= (size_t)n)
-		if ((n = write(fd, p, len)) == -1)
-			return (-1);
-	return (0);
-}
-
 /* The bytes first: a rename may be on the disk before them. */
 int
 whole_write(int dir, const char *name, const void *buf, size_t len, bool sync)
@@ -82,7 +72,7 @@ whole_write(int dir, const char *name, const void *buf, size_t len, bool sync)
 	}
 	fd = openat(dir, new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC |
 	    O_NOFOLLOW, 0600);
-	if (fd != -1 && write_all(fd, buf, len) == 0 &&
+	if (fd != -1 && put_all(fd, buf, len) == 0 &&
 	    (!sync || fsync(fd) == 0) &&
 	    renameat(dir, new, dir, name) == 0 && (!sync || fsync(dir) == 0))
 		r = 0;

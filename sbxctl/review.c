@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/put.h"
 #include "sbxctl.h"
 
 /* The suite's own limit of a patch, and a little for its first lines. */
@@ -254,6 +255,15 @@ review_drift(const struct review *r)
 	    r->files[i].path : "", r->sum.drifted > 1 ? ", ..." : "");
 }
 
+static int
+review_end(struct review *r, char *sid, struct conn *c)
+{
+	review_free(r);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}
+
 int
 changes_main(struct options *opts)
 {
@@ -264,10 +274,7 @@ changes_main(struct options *opts)
 
 	review_get(c, sid, MSG_CHANGES, &body, &r);
 	out_form(opts)->changes(&r);
-	review_free(&r);
-	free(sid);
-	conn_close(c);
-	return (done(0));
+	return (review_end(&r, sid, c));
 }
 
 int
@@ -282,27 +289,7 @@ diff_main(struct options *opts)
 	out_form(opts)->diff(&r);
 	fflush(stdout);
 	review_drift(&r);
-	review_free(&r);
-	free(sid);
-	conn_close(c);
-	return (done(0));
-}
-
-static int
-patch_write(int fd, const struct review *r)
-{
-	size_t	off = 0;
-	ssize_t	n;
-
-	while (off < r->patchlen) {
-		n = write(fd, r->patch + off, r->patchlen - off);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n == -1)
-			return (-1);
-		off += (size_t)n;
-	}
-	return (0);
+	return (review_end(&r, sid, c));
 }
 
 /* What cannot be replaced by a rename (a terminal, a pipe, /dev/null) is
@@ -316,7 +303,7 @@ patch_special(const char *file, const struct review *r)
 	if (stat(file, &st) == -1 || S_ISREG(st.st_mode))
 		return (false);
 	if ((fd = open(file, O_WRONLY | O_CLOEXEC)) == -1 ||
-	    patch_write(fd, r) == -1 || close(fd) == -1)
+	    put_all(fd, r->patch, r->patchlen) == -1 || close(fd) == -1)
 		fail("-o %s: %s: nothing whole was written", file,
 		    strerror(errno));
 	return (true);
@@ -343,8 +330,9 @@ patch_file(const char *file, const struct review *r)
 		    file, strerror(errno));
 	mask = umask(0);
 	umask(mask);
-	if (patch_write(fd, r) == -1 || fchmod(fd, 0666 & ~mask) == -1 ||
-	    fsync(fd) == -1 || close(fd) == -1 || rename(temp, real) == -1) {
+	if (put_all(fd, r->patch, r->patchlen) == -1 ||
+	    fchmod(fd, 0666 & ~mask) == -1 || fsync(fd) == -1 ||
+	    close(fd) == -1 || rename(temp, real) == -1) {
 		saved = errno;
 		unlink(temp);
 		fail("-o %s: %s: nothing was written", file, strerror(saved));
@@ -371,15 +359,12 @@ patch_main(struct options *opts)
 	review_get(c, sid, MSG_PATCH, &body, &r);
 	if (strcmp(opts->file, "-") != 0)
 		patch_file(opts->file, &r);
-	else if (patch_write(STDOUT_FILENO, &r) == -1)
+	else if (put_all(STDOUT_FILENO, r.patch, r.patchlen) == -1)
 		fail("standard output: %s: not all was written",
 		    strerror(errno));
 	if (strcmp(opts->file, "-") != 0)
 		out_form(opts)->patch(&r, opts->file);
 	fflush(stdout);
 	review_drift(&r);
-	review_free(&r);
-	free(sid);
-	conn_close(c);
-	return (done(0));
+	return (review_end(&r, sid, c));
 }
