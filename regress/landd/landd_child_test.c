@@ -233,6 +233,7 @@ ATF_TC_BODY(child_dies, tc)
 	lab_childend(&lab, id, 0);
 	lab_child_gone(&lab);
 	lab_expect(&lab, id, MSG_END, &msg);
+	msg_free(&msg);
 	lab_jobend(&lab, id++);
 	/* Nobody says how it ended. */
 	lab_to_landing(&lab, id, "changes");
@@ -278,6 +279,7 @@ ATF_TC_BODY(child_waits, tc)
 	lab_to_view(&lab, 2, "changes");
 	lab_say(&lab, MSG_STAGED, -1, NULL);
 	lab_expect(&lab, 2, MSG_STAGED, &msg);
+	msg_free(&msg);
 	memset(path, 'p', 2000);
 	path[2000] = '\0';
 	c.path = path;
@@ -302,6 +304,7 @@ ATF_TC_BODY(child_waits, tc)
 	}
 	lab_say_landing(&lab);
 	lab_expect(&lab, 2, MSG_LANDING, &msg);
+	msg_free(&msg);
 	lab_down(&lab);
 }
 

@@ -343,6 +343,7 @@ ATF_TC_BODY(changes, tc)
 	lab_to_view(&lab, 2, "changes");
 	lab_say(&lab, MSG_STAGED, -1, NULL);
 	lab_expect(&lab, 2, MSG_STAGED, &msg);
+	msg_free(&msg);
 	lab_say(&lab, MSG_CHANGE, -1, &c);
 	lab_say(&lab, MSG_SKIPPED, -1, &s);
 	lab_say(&lab, MSG_IGNORED, -1, &i);
@@ -363,6 +364,7 @@ ATF_TC_BODY(changes, tc)
 	msg_free(&msg);
 	lab_say(&lab, MSG_END, -1, NULL);
 	lab_expect(&lab, 2, MSG_END, &msg);
+	msg_free(&msg);
 	lab_jobend(&lab, 2);
 	lab_alive(&lab);
 	lab_down(&lab);
@@ -385,6 +387,7 @@ ATF_TC_BODY(patch, tc)
 	msg_free(&msg);
 	lab_say(&lab, MSG_END, -1, NULL);
 	lab_expect(&lab, 2, MSG_END, &msg);
+	msg_free(&msg);
 	lab_down(&lab);
 }
 
