@@ -84,6 +84,7 @@ struct job {
 	/* The real repository's folders, for its index and info/exclude:
 	 * changeset_setup's, 0 or -1: none. */
 	int		 gitdir, commondir;
+	int		 origins;	/* stage/origins, open; 0: none */
 	bool		 live;		/* the session runs */
 };
 

@@ -135,14 +135,26 @@ drift_folder_recent(const struct walk *w, const struct item *it)
 	return (drift_recent(w, &st.st_ctim));
 }
 
+/* The real file is another one than the copy was made of. */
+static bool
+drift_is_other(const struct item *it, const struct found *fo, uint64_t ino)
+{
+	if (ino != it->lst.st_ino)
+		return (ino != WALK_INO(it->rst.st_ino));
+	return (fo->copied != NULL &&
+	    origin_is(fo->copied, it->rfd, it->name) == 0);
+}
+
 /*
- * A copy in the layer shows the inode number of the file it was made from. If
- * that is not the real file at this path, the owner replaced or moved it, or
- * the session moved the copy here: only when all is walked is it known which.
+ * A copy in the layer shows the inode number of the file it was made from, if
+ * that is still there and the session's own overlay shows it; else mountd's
+ * list has its handle. If that is not the real file at this path, the owner
+ * replaced, moved or removed it, or the session moved the copy here: only
+ * when all is walked is it known which. What nobody moved the owner did.
  *
- * Where that file is deleted, and in a stopped session's view, which is made
- * of lowers only, a copy looks like a file that the session created. A path
- * that git tracks was no new one, though.
+ * A copy of a file that had a second name, and one that the session replaced
+ * as a whole, look like files that it created. A path that git tracks was no
+ * new one, though, whatever lies there now.
  */
 static int
 drift_doubt(struct walk *w, const struct item *it, struct found *fo)
@@ -152,18 +164,19 @@ drift_doubt(struct walk *w, const struct item *it, struct found *fo)
 
 	if (!it->view || !it->layer)
 		return (0);
+	fo->origin = ino;
+	fo->copied = origins_find(&w->origins, it->lst.st_ino);
 	if (it->real) {
-		if (ino != it->lst.st_ino && ino != WALK_INO(it->rst.st_ino))
+		if (drift_is_other(it, fo, ino))
 			fo->doubt = drift_replaced;
 	} else if (drift_folder_recent(w, it)) {
-		if (ino != it->lst.st_ino)
-			fo->doubt = drift_gone;
-		else if ((rv = walk_tracked(w, it->path)) == -1)
+		if ((rv = walk_tracked(w, it->path)) == -1)
 			return (-1);
-		else if (rv == 1)
+		if (rv == 1)
 			fo->c.drift = drift_gone;
+		else if (ino != it->lst.st_ino || fo->copied != NULL)
+			fo->doubt = drift_gone;
 	}
-	fo->origin = ino;
 	return (0);
 }
 

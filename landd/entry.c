@@ -355,9 +355,8 @@ entry_ignored(struct walk *w, struct item *it)
 	struct folder	*f = it->f;
 	struct ignored	*ig = f->ignored;
 
-	if (walk_keep(w, it) == -1 ||
-	    (it->real && inos_add(&w->seen, it->rst.st_ino) == -1))
-		return (walk_fail(w, it->path, "list"));
+	if (walk_keep(w, it) == -1 || walk_seen(w, it) == -1)
+		return (-1);
 	/* Not read: what was only touched may count as changed. */
 	if (it->view && it->real && it->vst.st_size == it->rst.st_size &&
 	    it->vst.st_mode == it->rst.st_mode &&
@@ -420,8 +419,8 @@ entry_walk(struct walk *w, struct item *it)
 	if ((it->view && (uint64_t)it->vst.st_size > WALK_FILE_MAX) ||
 	    (it->real && (uint64_t)it->rst.st_size > WALK_FILE_MAX))
 		return (entry_too_large(w, it));
-	if (it->real && inos_add(&w->seen, it->rst.st_ino) == -1)
-		return (walk_fail(w, it->path, "list"));
+	if (walk_seen(w, it) == -1)
+		return (-1);
 	if ((fo = calloc(1, sizeof(*fo))) == NULL ||
 	    (fo->c.path = strdup(it->path)) == NULL) {
 		free(fo);

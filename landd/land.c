@@ -17,6 +17,7 @@
 #include <linux/openat2.h>
 
 #include "../common/log.h"
+#include "../common/origins.h"
 #include "../privsep/drop.h"
 #include "../privsep/pledge.h"
 #include "../privsep/proc.h"
@@ -158,6 +159,11 @@ land_job(struct land *l)
 	job->view = land_receive_fd(l, "view");
 	job->layer = land_receive_fd(l, "layer");
 	job->stage = land_receive_fd(l, "stage");
+	job->origins = openat(job->stage, ORIGINS_NAME, O_RDONLY |
+	    O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (job->origins == -1)
+		land_fail(l, "land.failed", "mountd's list of copies: %s",
+		    strerror(errno));
 	if (changeset_setup(job) == -1)
 		land_fail(l, "land.failed", "libgit2 does not start: %s",
 		    strerror(errno));

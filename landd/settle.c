@@ -190,7 +190,8 @@ settle_each(struct walk *w, struct found **v, size_t *n)
 	for (i = 0; i < *n; i++) {
 		fo = v[i];
 		if (fo->doubt != NULL && fo->c.drift == NULL &&
-		    !inos_has(&w->seen, fo->origin))
+		    !inos_has(&w->seen, fo->origin) &&
+		    (fo->copied == NULL || !fo->copied->met))
 			fo->c.drift = fo->doubt;
 		if (!fo->blocked && !found_standin(w, fo)) {
 			v[kept++] = fo;

@@ -12,8 +12,8 @@ landing_SRCS =	landd/write.c landd/recover.c landd/plan.c landd/plan_dirs.c \
 # What makes the change set, the patch and the manifest, likewise.
 review_SRCS =	landd/changeset.c landd/walk.c landd/item.c landd/entry.c \
 		landd/unit.c landd/drift.c landd/settle.c landd/rename.c \
-		landd/names.c landd/content.c landd/xattr.c landd/hide.c \
-		landd/ignore.c landd/wildmatch.c landd/tracked.c \
+		landd/names.c landd/origins.c landd/content.c landd/xattr.c \
+		landd/hide.c landd/ignore.c landd/wildmatch.c landd/tracked.c \
 		landd/patch.c landd/diff.c landd/collide.c landd/binary.c \
 		landd/replay.c landd/quote.c landd/buf.c landd/manifest.c
 

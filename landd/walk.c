@@ -83,6 +83,17 @@ walk_keep(struct walk *w, const struct item *it)
 	return (0);
 }
 
+int
+walk_seen(struct walk *w, const struct item *it)
+{
+	if (!it->real)
+		return (0);
+	if (inos_add(&w->seen, it->rst.st_ino) == -1)
+		return (walk_fail(w, it->path, "list"));
+	origins_meet(&w->origins, it->rfd, it->name);
+	return (0);
+}
+
 /* Of 100,000 paths an index takes some milliseconds: read when first asked
  * for. */
 int
@@ -465,6 +476,9 @@ walk_begin(struct walk *w)
 	if (hides_make(w->job->project, w->job->root, w->job->hide,
 	    &w->hides) == -1)
 		return (walk_fail(w, "", "hidden paths"));
+	if (w->job->origins > 0 && origins_read(w->job->origins,
+	    &w->origins) == -1)
+		return (walk_fail(w, "", "the list of copies"));
 	if (drift_begin(w) == -1)
 		return (walk_fail(w, "", "baselines"));
 	if ((root = folder_new(w, "", true, true)) == NULL)
@@ -501,6 +515,7 @@ walk_end(struct walk *w)
 		free(w->kept[i]);
 	free(w->kept);
 	free(w->seen.v);
+	origins_free(&w->origins);
 	free(w->base);
 	hides_free(&w->hides);
 	ignore_free(w->rules);

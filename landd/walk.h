@@ -17,6 +17,7 @@
 #include "hide.h"
 #include "ignore.h"
 #include "names.h"
+#include "origins.h"
 #include "tracked.h"
 
 /*
@@ -56,6 +57,7 @@ struct found {
 	bool		 blocked;	/* and something in there stays */
 	bool		 still;		/* no rename: a type changed there */
 	bool		 standin;	/* looks like the mask's hidden file */
+	const struct origin *copied;	/* what mountd says of it, NULL */
 	const char	*doubt;		/* drift, unless origin was moved */
 };
 
@@ -76,6 +78,7 @@ struct walk {
 	TAILQ_HEAD(, folder) queue;
 	TAILQ_HEAD(, unit) units;
 	struct inos	 seen;		/* real files that differ, by inode */
+	struct origins	 origins;	/* and which copies are of these */
 	char		**kept;		/* real paths that will stay */
 	size_t		 nkept, keptsize;
 	uint64_t	 nstage;
@@ -113,6 +116,9 @@ struct ignored *ignored_new(struct walk *, const char *path);
 int	item_walk(struct walk *, struct item *);
 /* 1 the real index has the path, 0 not, -1 with why. */
 int	walk_tracked(struct walk *, const char *path);
+
+/* The item's real file differs: a copy of it may lie anywhere. */
+int	walk_seen(struct walk *, const struct item *);
 
 /* entry.c: a file or link on either side, to be compared and listed. */
 int	entry_walk(struct walk *, struct item *);

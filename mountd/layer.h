@@ -40,6 +40,9 @@ bool	layer_is_pristine(int store);
 /* The stage: the session user's; made, or checked to be this user's. */
 int	stage_make(int store, uid_t, gid_t);
 int	stage_open(int store, uid_t);
+/* copies.c: the list of copies among the files of the upper folder u, anew
+ * into the stage (common/origins.h). */
+int	copies_write(int u, int stage);
 
 /* Is any layer's upper folder part of a mounted overlay, in whatever mount
  * namespace? 1, 0, -1 fault. The kernel notes each asking in its log. */

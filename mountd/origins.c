@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/origins.h"
 #include "attr.h"
 #include "clean.h"
 #include "mountd.h"
@@ -34,9 +35,6 @@ struct handle {
 };
 
 #define ORIGIN_XATTR	"trusted.overlay.origin"
-#define ORIGIN_TYPE	4	/* offsets in struct ovl_fb */
-#define ORIGIN_FID	21
-
 /* The real file of the same path is what this one was copied from. */
 static bool
 file_at_home(struct clean *c, const char *path, const unsigned char *origin,

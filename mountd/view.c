@@ -22,9 +22,10 @@ struct view {
 	int	merged, layer, stage;
 };
 
-/* The layer itself, as a mount that cannot be written through. */
+/* The layer itself, as a mount that cannot be written through; which of its
+ * files are copies goes into the stage. */
 static int
-view_layer(int store, const char *project)
+view_layer(int store, const char *project, int stage)
 {
 	unsigned int	n;
 	int		u, mnt, r;
@@ -37,7 +38,7 @@ view_layer(int store, const char *project)
 	if ((u = layer_upper(store, n)) == -1)
 		return (fault_errno("mount.layer", "the layer of %s",
 		    shown(project)));
-	mnt = fs_clone(u, "the layer");
+	mnt = copies_write(u, stage) == -1 ? -1 : fs_clone(u, "the layer");
 	close(u);
 	if (mnt != -1 && fs_attr(mnt, VIEW_ATTRS, "the layer") == -1) {
 		close(mnt);
@@ -157,7 +158,7 @@ view_run(struct child *c)
 		return (-1);
 	if ((m->live ? view_live(c, &v) : view_stopped(c, project, &v)) == -1)
 		return (-1);
-	if ((v.layer = view_layer(c->s->store, project)) == -1)
+	if ((v.layer = view_layer(c->s->store, project, v.stage)) == -1)
 		return (-1);
 	view_send(c, "view", v.merged);
 	view_send(c, "layer", v.layer);

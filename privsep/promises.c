@@ -154,6 +154,8 @@ static const struct rule files_rules[] = {
 	CALL(fremovexattr),
 	/* a mode by the inode, where opening it takes rights on it */
 	CALL_NR(452) /* fchmodat2 */,
+	/* is this the real file that a copy was made of? */
+	CALL(name_to_handle_at),
 	/* whose files are ours to replace, which group a new one gets */
 	CALL(geteuid), CALL(getegid),
 	END
@@ -175,8 +177,8 @@ static const struct rule mounts_rules[] = {
 	CALL(renameat), CALL(renameat2),
 	CALL(ftruncate), CALL(fchmod), CALL(fchmodat), CALL(fchown),
 	CALL(fchownat), CALL(utimensat), CALL(fsync), CALL(getxattr),
-	CALL(fgetxattr), CALL(setxattr), CALL(fsetxattr), CALL(listxattr),
-	CALL(removexattr),
+	CALL(lgetxattr), CALL(fgetxattr), CALL(setxattr), CALL(fsetxattr),
+	CALL(listxattr), CALL(removexattr),
 	/* is a layer's file where its real one is? (open_by_handle_at is
 	 * what would be dangerous) */
 	CALL(name_to_handle_at),

@@ -7,7 +7,7 @@ import json, sys
 o = json.load(open(sys.argv[1]))
 for w in sys.argv[2:]:
     assert eval(w.replace("\n", " "), {"o": o}), (w, o)
-' "$@"
+' "$@" || atf_fail "$1 is not as it should be"
 }
 
 # digest: of the session $sid, as changes prints it.

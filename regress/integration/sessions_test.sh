@@ -7,7 +7,7 @@ import json, sys
 o = json.load(open(sys.argv[1]))
 for w in sys.argv[2:]:
     assert eval(w, {"o": o}), (w, o)
-' "$@"
+' "$@" || atf_fail "$1 is not as it should be"
 }
 
 atf_test_case listed
@@ -36,14 +36,13 @@ listed_body()
 	    'o["sessions"][0]["status"] == 5' \
 	    "o['sessions'][0]['project'] == '$P'" \
 	    "o['sessions'][0]['user'] == '$int_user'" \
-	    "o['sessions'][0]['hide'] == ['$P/h']" \
-	    "o['sessions'][0]['ro'] == ['$P/src']" \
 	    'o["sessions"][0]["network"] == "none"' \
 	    'o["sessions"][0]["argv"] == ["sh", "-c", "exit 5", "a b"]' \
 	    'o["sessions"][0]["owner"] == "uid:0"' \
 	    'abs(o["sessions"][0]["ended"] - o["sessions"][0]["created"]) < 60'
 	atf_check -o save:show.json sbxctl show --json "$sid"
-	json show.json "o['session'] == '$sid'" 'o["status"] == 5'
+	json show.json "o['session'] == '$sid'" 'o["status"] == 5' \
+	    "o['hide'] == ['$P/h']" "o['ro'] == ['$P/src']"
 	atf_check -o match:"^session *$sid" -o match:"^hidden *$P/h" \
 	    -o match:"^read-only *$P/src" -o match:'^network *none' \
 	    -o match:"^command *sh -c 'exit 5' 'a b'" sbxctl show "$sid"

@@ -151,6 +151,7 @@ view_give(struct mill *m)
 		m->viewed(m);
 	lab_fd(&m->lab, m->id, "view", clone_ro(m, "V"));
 	lab_fd(&m->lab, m->id, "layer", clone_ro(m, "S/u"));
+	review_origins(&m->r);
 	snprintf(path, sizeof(path), "%s/G", m->r.dir);
 	lab_fd(&m->lab, m->id, "stage", open(path, O_RDONLY | O_DIRECTORY));
 }

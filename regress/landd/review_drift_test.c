@@ -2,13 +2,17 @@
  * Drift: the owner's files move while the session runs. Nothing of the
  * owner's is overwritten unseen, and nothing is called drift that is not.
  */
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/origins.h"
+#include "landd/origins.h"
 #include "review_lib.h"
 
 #define USER	61234
@@ -112,13 +116,12 @@ ATF_TC_BODY(owner_moves, tc)
 	    "modified 100644 100644 plain\n"
 	    "deleted 100644 0 removed drift\n"
 	    "modified 100644 100644 saved drift\n"
-	    "added 0 100644 untracked\n");
-	ATF_REQUIRE_EQ(r.set.drifted, 8);
+	    "added 0 100644 untracked drift\n");
+	ATF_REQUIRE_EQ(r.set.drifted, 9);
 	review_free(&r);
 }
 
-/* The same over a stopped session's view, which knows no origins: what went
- * is known by git's index. */
+/* The same over a stopped session's view, which shows no origins. */
 ATF_TC_WITHOUT_HEAD(owner_moves_stopped);
 ATF_TC_BODY(owner_moves_stopped, tc)
 {
@@ -130,7 +133,7 @@ ATF_TC_BODY(owner_moves_stopped, tc)
 	drifts(&r);
 	ATF_REQUIRE_MSG(review_run_stopped(&r) == 0, "%s", r.why);
 	review_expect(&r,
-	    "added 0 100644 away\n"
+	    "added 0 100644 away drift\n"
 	    "modified 100644 100644 both\n"
 	    "deleted 100644 0 d/keep\n"
 	    "deleted 100644 0 d/later drift\n"
@@ -143,7 +146,7 @@ ATF_TC_BODY(owner_moves_stopped, tc)
 	    "modified 100644 100644 plain\n"
 	    "deleted 100644 0 removed drift\n"
 	    "modified 100644 100644 saved drift\n"
-	    "added 0 100644 untracked\n");
+	    "added 0 100644 untracked drift\n");
 	review_free(&r);
 }
 
@@ -194,19 +197,140 @@ ATF_TC_BODY(session_moves, tc)
 	    "added 0 100644 e2/y\n"
 	    "added 0 100644 x\n");
 	ATF_REQUIRE_EQ(r.set.drifted, 0);
-	/* Now the owner takes away what the session had moved. */
+	/* Now the owner takes away what the session had moved, and moves a
+	 * file that the session moved otherwise. */
 	review_sh(&r, "cd R; rm c; mv e/y e/z");
 	review_refresh(&r);
 	review(&r,
 	    "deleted 100644 0 a\n"
 	    "modified 100644 100644 b\n"
-	    "added 0 100644 c2\n"
+	    "added 0 100644 c2 drift\n"
 	    "deleted 100644 0 d/x\n"
 	    "deleted 100644 0 e/z drift\n"
 	    "added 0 100644 e2/y\n"
 	    "added 0 100644 e2/z\n"
 	    "added 0 100644 x\n");
 	review_free(&r);
+}
+
+/*
+ * No git that would know which paths were there: the list of copies does, for
+ * whatever became of the file that a copy was made of.
+ */
+static void
+copies_tree(struct review *r)
+{
+	static const char *const	names[] = { "gone", "away", "saved",
+	    "touched", "back", "both", "plain", "moved", "movedgone", "onto",
+	    "d/in", "two" };
+	char				path[64], text[64];
+	size_t				i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "R/%s", names[i]);
+		snprintf(text, sizeof(text), "%s\n", names[i]);
+		review_file(r, path, text);
+	}
+	review_link(r, "R/link", "plain");
+	review_sh(r, "ln R/two R/two2; echo old >old");
+}
+
+static void
+copies_moves(struct review *r)
+{
+	review_sh(r, "cd V; for f in gone away saved back both plain moved "
+	    "movedgone onto d/in two; do echo more >>$f; done; touch touched; "
+	    "echo x >made; mv link link2; mv link2 link; mv moved moved2; "
+	    "mv movedgone movedgone2; mv plain onto");
+	review_sh(r, "cd R; rm gone touched link movedgone; mv away away2; "
+	    "mv ../old saved; mv back t; mv t back; ln both both2; rm both; "
+	    "rm -r d; rm two; echo x >other");
+	review_refresh(r);
+}
+
+static const char	copies_want[] =
+    "added 0 100644 away drift\n"
+    "modified 100644 100644 back drift\n"
+    "added 0 100644 both drift\n"
+    "added 0 100644 d/in drift\n"
+    "added 0 100644 gone drift\n"
+    "added 0 120777 link drift\n"
+    "added 0 100644 made\n"
+    "deleted 100644 0 moved\n"
+    "added 0 100644 moved2\n"
+    "added 0 100644 movedgone2 drift\n"
+    "modified 100644 100644 onto\n"
+    "deleted 100644 0 plain\n"
+    "modified 100644 100644 saved drift\n"
+    "added 0 100644 touched drift\n"
+    /* It had a second name: overlayfs keeps nothing of it. */
+    "added 0 100644 two\n";
+
+ATF_TC_WITHOUT_HEAD(copies);
+ATF_TC_BODY(copies, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	copies_tree(&r);
+	review_start(&r);
+	copies_moves(&r);
+	review(&r, copies_want);
+	ATF_REQUIRE_MSG(review_run_stopped(&r) == 0, "%s", r.why);
+	review_expect(&r, copies_want);
+	review_free(&r);
+}
+
+/* A tmpfs has handles of another kind. */
+ATF_TC_WITHOUT_HEAD(copies_elsewhere);
+ATF_TC_BODY(copies_elsewhere, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	review_foreign(&r);
+	copies_tree(&r);
+	review_start(&r);
+	copies_moves(&r);
+	review(&r, copies_want);
+	ATF_REQUIRE_MSG(review_run_stopped(&r) == 0, "%s", r.why);
+	review_expect(&r, copies_want);
+	review_free(&r);
+}
+
+/* mountd's list is broken: no review, since drift could not be seen. */
+ATF_TC_WITHOUT_HEAD(copies_broken);
+ATF_TC_BODY(copies_broken, tc)
+{
+	struct origins	o;
+	uint8_t		list[2 * ORIGINS_HEAD + 4] = { 1, 0, 0, 0, 0, 0, 0, 1,
+			    4, 0, 'a', 'b', 'c', 'd', 7 };
+	int		fd = memfd_create("origins", 0);
+	size_t		len;
+
+	for (len = 0; len <= sizeof(list); len++) {
+		ATF_REQUIRE(ftruncate(fd, 0) == 0);
+		ATF_REQUIRE(pwrite(fd, list, len, 0) == (ssize_t)len);
+		if (len == 0 || len == ORIGINS_HEAD + 4 || len == sizeof(list))
+			ATF_REQUIRE(origins_read(fd, &o) == 0);
+		else
+			ATF_REQUIRE_ERRNO(EINVAL,
+			    origins_read(fd, &o) == -1);
+		if (len == sizeof(list)) {
+			ATF_REQUIRE_EQ(o.n, 2);
+			ATF_REQUIRE(origins_find(&o, 7) != NULL);
+			ATF_REQUIRE(origins_find(&o,
+			    UINT64_C(0x0100000000000001)) != NULL);
+			ATF_REQUIRE(origins_find(&o, 1) == NULL);
+		}
+		origins_free(&o);
+	}
+	list[9] = 2;		/* longer than any attribute */
+	ATF_REQUIRE(pwrite(fd, list, sizeof(list), 0) ==
+	    (ssize_t)sizeof(list));
+	ATF_REQUIRE_ERRNO(EINVAL, origins_read(fd, &o) == -1);
+	origins_free(&o);
+	close(fd);
 }
 
 /* Later baselines: of what was landed or discarded, path by path. */
@@ -306,6 +430,9 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, owner_moves_stopped);
 	ATF_TP_ADD_TC(tp, new_on_both_sides);
 	ATF_TP_ADD_TC(tp, session_moves);
+	ATF_TP_ADD_TC(tp, copies);
+	ATF_TP_ADD_TC(tp, copies_elsewhere);
+	ATF_TP_ADD_TC(tp, copies_broken);
 	ATF_TP_ADD_TC(tp, baselines);
 	ATF_TP_ADD_TC(tp, tick);
 	return (atf_no_error());

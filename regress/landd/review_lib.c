@@ -2,14 +2,17 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "common/origins.h"
 #include "privsep/pledge.h"
 #include "privsep/unveil.h"
 #include "review_lib.h"
@@ -225,6 +228,38 @@ review_steps(struct review *r, struct job *job, bool walkonly)
 	return (rv);
 }
 
+static FILE	*origins;
+
+static int
+origins_one(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+	unsigned char	head[ORIGINS_HEAD], attr[ORIGINS_ATTR];
+	ssize_t		len;
+	int		i;
+
+	(void)f;
+	if (type == FTW_D || (len = lgetxattr(path, "trusted.overlay.origin",
+	    attr, sizeof(attr))) == -1)
+		return (0);
+	for (i = 0; i < 8; i++)
+		head[i] = (unsigned char)(st->st_ino >> 8 * i);
+	head[8] = (unsigned char)len;
+	head[9] = 0;
+	ATF_REQUIRE(fwrite(head, sizeof(head), 1, origins) == 1);
+	ATF_REQUIRE(fwrite(attr, 1, (size_t)len, origins) == (size_t)len);
+	return (0);
+}
+
+void
+review_origins(struct review *r)
+{
+	unlink(at(r, "G/" ORIGINS_NAME));
+	ATF_REQUIRE((origins = fopen(at(r, "G/" ORIGINS_NAME), "wx")) != NULL);
+	ATF_REQUIRE(nftw(at(r, "S/u"), origins_one, 64, FTW_PHYS) == 0);
+	ATF_REQUIRE(fclose(origins) == 0);
+	ATF_REQUIRE(chmod(at(r, "G/" ORIGINS_NAME), 0444) == 0);
+}
+
 static void
 job_open(struct review *r, struct job *job)
 {
@@ -243,6 +278,9 @@ job_open(struct review *r, struct job *job)
 	ATF_REQUIRE((job->project = open(root, O_PATH | O_DIRECTORY)) != -1);
 	ATF_REQUIRE((job->stage = open(at(r, "G"), O_RDONLY | O_DIRECTORY)) !=
 	    -1);
+	review_origins(r);
+	ATF_REQUIRE((job->origins = open(at(r, "G/" ORIGINS_NAME),
+	    O_RDONLY)) != -1);
 }
 
 static void
@@ -252,6 +290,7 @@ job_close(struct job *job)
 	close(job->layer);
 	close(job->project);
 	close(job->stage);
+	close(job->origins);
 	if (job->gitdir > 0)
 		close(job->gitdir);
 	if (job->commondir > 0)

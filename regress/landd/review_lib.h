@@ -45,6 +45,8 @@ void	review_mask_absent(struct review *, const char *path);
 void	review_unmount(struct review *);
 void	review_free(struct review *);
 
+/* The list of copies in G, as mountd writes it; each walk has it made. */
+void	review_origins(struct review *);
 /* Walks, and makes patch and manifest; -1: r->why. stopped: over a view made
  * anew of lowers only, the mount at V gone. */
 int	review_run(struct review *);

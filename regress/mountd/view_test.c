@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/origins.h"
 #include "cases.h"
 #include "drive.h"
 
@@ -80,6 +81,63 @@ CASE(view, "the merged project and its layer, read-only, live and stopped")
 		ATF_CHECK_EQ(1001, st.st_uid);
 		ATF_CHECK_EQ(0700, st.st_mode & 07777);
 		ATF_CHECK_EQ(0, mkdirat(v.stage, turn == 0 ? "0" : "1", 0700));
+		drive_look_end(&v);
+	}
+	drive_erase(&d);
+	drive_end();
+}
+
+/* How many copies the list has, and whether ino is among them. */
+static int
+listed(int stage, uint64_t ino, bool *there)
+{
+	unsigned char	p[4096];
+	ssize_t		n, off;
+	uint64_t	at;
+	int		fd, i, count = 0;
+
+	*there = false;
+	ATF_REQUIRE((fd = openat(stage, ORIGINS_NAME, O_RDONLY)) != -1);
+	ATF_REQUIRE((n = read(fd, p, sizeof(p))) != -1);
+	close(fd);
+	for (off = 0; off < n; off += ORIGINS_HEAD + p[off + 8]) {
+		ATF_REQUIRE(n - off > ORIGINS_HEAD + ORIGIN_FID);
+		for (at = 0, i = 7; i >= 0; i--)
+			at = at << 8 | p[off + i];
+		*there |= at == ino;
+		count++;
+	}
+	ATF_REQUIRE_EQ(off, n);
+	return (count);
+}
+
+CASE(copies, "which of the layer's files are copies is listed, anew each time")
+{
+	struct drive		d = { .uid = 1001, .gid = 1001 };
+	struct drive_view	v;
+	struct stat		st;
+	bool			there;
+	int			turn;
+
+	drive_begin();
+	project();
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/proj' && ln -s a l && mkdir -p "
+	    "e/e && echo c >e/e/c && chown -Rh 1001:1001 .", test_scratch()));
+	START(&d);
+	ATF_CHECK_EQ(0, drive_sh(&d, "echo new >new; echo more >>a; mv l m; "
+	    "echo more >>e/e/c; mkdir f; mv d/b f/b; mkfifo p; rm key"));
+	for (turn = 0; turn < 2; turn++) {
+		if (turn == 1)
+			drive_release(&d);
+		ATF_REQUIRE(drive_look(&d, turn == 0, &v));
+		ATF_REQUIRE_EQ(0, fstatat(v.layer, "new", &st, 0));
+		ATF_CHECK_EQ(4, listed(v.stage, st.st_ino, &there));
+		ATF_CHECK(!there);
+		ATF_REQUIRE_EQ(0, fstatat(v.layer, "f/b", &st, 0));
+		ATF_CHECK_EQ(4, listed(v.stage, st.st_ino, &there));
+		ATF_CHECK(there);
+		ATF_REQUIRE_EQ(0, fstatat(v.stage, ORIGINS_NAME, &st, 0));
+		ATF_CHECK_EQ(0444, st.st_mode & 07777);
 		drive_look_end(&v);
 	}
 	drive_erase(&d);
@@ -359,6 +417,7 @@ CASE(hung, "a filesystem that hangs is one session's failure, in ten seconds")
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, view);
+	ATF_TP_ADD_TC(tp, copies);
 	ATF_TP_ADD_TC(tp, kept);
 	ATF_TP_ADD_TC(tp, refused);
 	ATF_TP_ADD_TC(tp, refresh);

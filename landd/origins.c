@@ -1,0 +1,196 @@
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/origins.h"
+#include "origins.h"
+
+/* A file's handle with room for the longest. */
+struct handle {
+	struct file_handle	fh;
+	unsigned char		room[MAX_HANDLE_SZ];
+};
+
+static uint8_t *
+origins_slurp(int fd, size_t *len)
+{
+	struct stat	 st;
+	uint8_t		*p;
+	ssize_t		 n;
+
+	if (fstat(fd, &st) == -1 ||
+	    (p = malloc((size_t)st.st_size + 1)) == NULL)
+		return (NULL);
+	for (*len = 0; *len < (size_t)st.st_size; *len += (size_t)n)
+		if ((n = pread(fd, p + *len, (size_t)st.st_size - *len,
+		    (off_t)*len)) <= 0) {
+			free(p);
+			if (n == 0)
+				errno = EINVAL;
+			return (NULL);
+		}
+	return (p);
+}
+
+static int
+origins_add(struct origins *o, const uint8_t *p, size_t len)
+{
+	struct origin	*v;
+	size_t		 size;
+	int		 i;
+
+	if (o->n == o->size) {
+		size = o->size == 0 ? 256 : o->size * 2;
+		if ((v = reallocarray(o->v, size, sizeof(*v))) == NULL)
+			return (-1);
+		o->v = v;
+		o->size = size;
+	}
+	v = &o->v[o->n++];
+	memset(v, 0, sizeof(*v));
+	for (i = 0; i < 8; i++)
+		v->ino |= (uint64_t)p[i] << 8 * i;
+	v->attr = p + ORIGINS_HEAD;
+	v->len = len;
+	return (0);
+}
+
+static int
+origins_parse(struct origins *o, size_t size)
+{
+	const uint8_t	*p;
+	size_t		 off, len;
+
+	for (off = 0; off < size; off += ORIGINS_HEAD + len) {
+		p = o->buf + off;
+		len = size - off < ORIGINS_HEAD ? SIZE_MAX :
+		    p[8] | (size_t)p[9] << 8;
+		if (len > ORIGINS_ATTR || len > size - off - ORIGINS_HEAD) {
+			errno = EINVAL;
+			return (-1);
+		}
+		if (origins_add(o, p, len) == -1)
+			return (-1);
+	}
+	return (0);
+}
+
+static int
+origin_by_ino(const void *a, const void *b)
+{
+	const struct origin	*x = a, *y = b;
+
+	return (x->ino < y->ino ? -1 : x->ino > y->ino);
+}
+
+/* By kind and bytes of the handle; what has none comes first. */
+static int
+handle_compare(const uint8_t *a, size_t alen, const uint8_t *b, size_t blen)
+{
+	if (alen != blen)
+		return (alen < blen ? -1 : 1);
+	if (alen <= ORIGIN_FID)
+		return (0);
+	if (a[ORIGIN_TYPE] != b[ORIGIN_TYPE])
+		return (a[ORIGIN_TYPE] < b[ORIGIN_TYPE] ? -1 : 1);
+	return (memcmp(a + ORIGIN_FID, b + ORIGIN_FID, alen - ORIGIN_FID));
+}
+
+static int
+origin_by_handle(const void *a, const void *b)
+{
+	const struct origin	*x = *(struct origin *const *)a;
+	const struct origin	*y = *(struct origin *const *)b;
+
+	return (handle_compare(x->attr, x->len, y->attr, y->len));
+}
+
+int
+origins_read(int fd, struct origins *o)
+{
+	size_t	i, len;
+
+	memset(o, 0, sizeof(*o));
+	if ((o->buf = origins_slurp(fd, &len)) == NULL)
+		return (-1);
+	if (origins_parse(o, len) == -1)
+		return (-1);
+	if (o->n == 0)
+		return (0);
+	qsort(o->v, o->n, sizeof(*o->v), origin_by_ino);
+	if ((o->by = calloc(o->n, sizeof(struct origin *))) == NULL)
+		return (-1);
+	for (i = 0; i < o->n; i++)
+		o->by[i] = &o->v[i];
+	qsort(o->by, o->n, sizeof(struct origin *), origin_by_handle);
+	return (0);
+}
+
+void
+origins_free(struct origins *o)
+{
+	free(o->buf);
+	free(o->v);
+	free(o->by);
+	memset(o, 0, sizeof(*o));
+}
+
+const struct origin *
+origins_find(const struct origins *o, uint64_t ino)
+{
+	struct origin	key = { .ino = ino };
+
+	return (o->n == 0 ? NULL :
+	    bsearch(&key, o->v, o->n, sizeof(*o->v), origin_by_ino));
+}
+
+/* As overlayfs would write it down, into attr; 0: there is none. */
+static size_t
+handle_get(int dir, const char *name, uint8_t attr[ORIGINS_ATTR])
+{
+	struct handle	h;
+	int		mount;
+
+	memset(&h, 0, sizeof(h));
+	h.fh.handle_bytes = MAX_HANDLE_SZ;
+	if (name_to_handle_at(dir, name, &h.fh, &mount, 0) == -1)
+		return (0);
+	attr[ORIGIN_TYPE] = (uint8_t)h.fh.handle_type;
+	memcpy(attr + ORIGIN_FID, h.fh.f_handle, h.fh.handle_bytes);
+	return (ORIGIN_FID + h.fh.handle_bytes);
+}
+
+int
+origin_is(const struct origin *o, int dir, const char *name)
+{
+	uint8_t	attr[ORIGINS_ATTR];
+	size_t	len;
+
+	if (o->len <= ORIGIN_FID || (len = handle_get(dir, name, attr)) == 0)
+		return (-1);
+	return (handle_compare(o->attr, o->len, attr, len) == 0);
+}
+
+void
+origins_meet(struct origins *o, int dir, const char *name)
+{
+	uint8_t	attr[ORIGINS_ATTR];
+	size_t	len, low = 0, high = o->n, mid;
+
+	if (o->n == 0 || (len = handle_get(dir, name, attr)) == 0)
+		return;
+	while (low < high) {	/* the first that is not less */
+		mid = low + (high - low) / 2;
+		if (handle_compare(o->by[mid]->attr, o->by[mid]->len, attr,
+		    len) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < o->n && handle_compare(o->by[low]->attr,
+	    o->by[low]->len, attr, len) == 0; low++)
+		o->by[low]->met = true;
+}
