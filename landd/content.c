@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../common/put.h"
+#include "blocks.h"
 #include "content.h"
 #include "tree.h"
 
@@ -65,52 +66,6 @@ content_read(int fd, uint8_t *p, size_t len, off_t off)
 	return ((ssize_t)got);
 }
 
-int
-content_same(int a, int b, uint8_t sha[DIGEST_LEN])
-{
-	struct digest	d;
-	uint8_t		one[CONTENT_BLOCK], two[CONTENT_BLOCK];
-	ssize_t		n, m;
-	off_t		off = 0;
-
-	digest_init(&d);
-	do {
-		n = content_read(a, one, sizeof(one), off);
-		m = content_read(b, two, sizeof(two), off);
-		if (n == -1 || m == -1)
-			return (-1);
-		if (n != m || memcmp(one, two, (size_t)n) != 0)
-			return (0);
-		digest_add(&d, one, (size_t)n);
-		off += n;
-	} while (n == (ssize_t)sizeof(one));
-	digest_end(&d, sha);
-	return (1);
-}
-
-static int
-content_copy_small(int from, int to, uint64_t size, uint8_t sha[DIGEST_LEN])
-{
-	struct digest	d;
-	uint8_t		block[CONTENT_BLOCK];
-	uint64_t	off;
-	ssize_t		n;
-
-	digest_init(&d);
-	for (off = 0; off < size; off += (uint64_t)n) {
-		n = content_read(from, block, size - off < sizeof(block) ?
-		    (size_t)(size - off) : sizeof(block), (off_t)off);
-		if (n == 0)
-			errno = ESTALE;		/* shorter than it was */
-		if (n <= 0 || put_all_at(to, block, (size_t)n,
-		    (off_t)off) == -1)
-			return (-1);
-		digest_add(&d, block, (size_t)n);
-	}
-	digest_end(&d, sha);
-	return (0);
-}
-
 /* One stretch of data; by reference where the filesystem can. */
 static int
 content_copy_range(int from, int from2, int to, off_t off, off_t end)
@@ -140,6 +95,15 @@ content_copy_range(int from, int from2, int to, off_t off, off_t end)
 	return (0);
 }
 
+static int
+content_whole(uint64_t got, uint64_t size)
+{
+	if (got == size)
+		return (0);
+	errno = ESTALE;
+	return (-1);
+}
+
 int
 content_stage(int from, int from2, int to, uint64_t size,
     uint8_t sha[DIGEST_LEN])
@@ -147,8 +111,11 @@ content_stage(int from, int from2, int to, uint64_t size,
 	off_t		data, hole, end = (off_t)size;
 	uint64_t	got;
 
-	if (size < CONTENT_SMALL)
-		return (content_copy_small(from, to, size, sha));
+	if (size < CONTENT_SMALL) {
+		if (blocks_copy(from, to, sha, &got) == -1)
+			return (-1);
+		return (content_whole(got, size));
+	}
 	for (hole = 0; hole < end;) {
 		if ((data = lseek(from, hole, SEEK_DATA)) == -1) {
 			if (errno == ENXIO)
@@ -162,13 +129,9 @@ content_stage(int from, int from2, int to, uint64_t size,
 		if (content_copy_range(from, from2, to, data, hole) == -1)
 			return (-1);
 	}
-	if (ftruncate(to, end) == -1 || digest_fd(to, sha, &got) == -1)
+	if (ftruncate(to, end) == -1 || blocks_digest(to, sha, &got) == -1)
 		return (-1);
-	if (got != size) {
-		errno = ESTALE;
-		return (-1);
-	}
-	return (0);
+	return (content_whole(got, size));
 }
 
 int

@@ -19,8 +19,6 @@
 int	content_open(int dir, const char *name, struct stat *st);
 /* Whether fd is still as it was in st. */
 bool	content_steady(int fd, const struct stat *st);
-/* Two files of one size: 1 equal, and their hash; 0 different; -1 errno. */
-int	content_same(int a, int b, uint8_t sha[DIGEST_LEN]);
 /*
  * Copies size bytes of from into the empty file to, holes as holes, and
  * hashes what is in to afterwards. from2, if not -1, is the same content on

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blocks.h"
 #include "content.h"
 #include "walk.h"
 #include "xattr.h"
@@ -167,7 +168,7 @@ reading_hash(struct reading *rd, uint8_t sha[DIGEST_LEN])
 		digest_end(&d, sha);
 		return (0);
 	}
-	if (digest_fd(rd->r, sha, &size) == -1)
+	if (blocks_digest(rd->r, sha, &size) == -1)
 		return (-1);
 	if (size != (uint64_t)rd->rst.st_size) {
 		errno = ESTALE;
@@ -185,7 +186,8 @@ reading_same(const struct item *it, struct reading *rd,
 		return (0);
 	if (rd->v != -1 && rd->r != -1)
 		return (rd->vst.st_size != rd->rst.st_size ? 0 :
-		    content_same(rd->v, rd->r, sha));
+		    blocks_same(rd->v, rd->r, (uint64_t)rd->vst.st_size,
+		    sha));
 	if (rd->v != -1 || rd->r != -1 || rd->vlen != rd->rlen ||
 	    memcmp(rd->vtext, rd->rtext, rd->vlen) != 0)
 		return (0);
@@ -395,13 +397,22 @@ entry_unreadable(struct walk *w, struct item *it)
 	    "the session's user cannot read it"));
 }
 
+/* A hole costs nothing, but for where the next byte is. */
+static bool
+stat_large(const struct stat *st)
+{
+	return ((uint64_t)st->st_size > WALK_FILE_MAX &&
+	    ((uint64_t)st->st_blocks * 512 > WALK_FILE_MAX ||
+	    (uint64_t)st->st_size > WALK_HOLES_MAX));
+}
+
 static int
 entry_too_large(struct walk *w, struct item *it)
 {
 	if (walk_keep(w, it) == -1)
 		return (-1);
 	return (walk_skip(w, it->path, "special",
-	    "a file above 16 GiB is not landed"));
+	    "a file with more than 16 GiB of data is not landed"));
 }
 
 int
@@ -416,8 +427,8 @@ entry_walk(struct walk *w, struct item *it)
 	it->real = item_file(it->real, &it->rst);
 	if ((rv = entry_is_ignored(w, it)) != 0)
 		return (rv == -1 ? -1 : entry_ignored(w, it));
-	if ((it->view && (uint64_t)it->vst.st_size > WALK_FILE_MAX) ||
-	    (it->real && (uint64_t)it->rst.st_size > WALK_FILE_MAX))
+	if ((it->view && stat_large(&it->vst)) ||
+	    (it->real && stat_large(&it->rst)))
 		return (entry_too_large(w, it));
 	if (walk_seen(w, it) == -1)
 		return (-1);

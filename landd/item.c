@@ -22,6 +22,7 @@ stat_from(const struct statx *sx, struct stat *st)
 	st->st_nlink = sx->stx_nlink;
 	st->st_uid = sx->stx_uid;
 	st->st_size = (off_t)sx->stx_size;
+	st->st_blocks = (blkcnt_t)sx->stx_blocks;
 	st->st_mtim.tv_sec = sx->stx_mtime.tv_sec;
 	st->st_mtim.tv_nsec = sx->stx_mtime.tv_nsec;
 	st->st_ctim.tv_sec = sx->stx_ctime.tv_sec;

@@ -5,7 +5,8 @@
  *	sbx manifest 1
  *	KIND PREMODE POSTMODE PRESIZE POSTSIZE PRESHA POSTSHA FLAG PATH [FROM]
  *
- * modes in octal, SHA-256 in hexadecimal, "-" where a side has no file; FLAG
+ * modes in octal, SHA-256 (blocks.h) in hexadecimal, "-" where a side has no
+ * file; FLAG
  * is "opaque" or "-"; names quoted as in the patch.
  */
 #include <errno.h>

@@ -15,11 +15,14 @@
 #include <git2.h>
 
 #include "../common/escape.h"
+#include "blocks.h"
 #include "changeset.h"
 #include "content.h"
 #include "diff.h"
 #include "quote.h"
 #include "tree.h"
+
+_Static_assert(DIFF_PLAIN_MAX <= BLOCKS_MIN, "what is diffed is hashed whole");
 
 #define PATCH_MAX	(UINT64_C(64) << 20)
 
@@ -370,8 +373,9 @@ preamble(const struct patch *pa, struct buf *b)
 			return (-1);
 		digest_hex(c->post.sha, hex);
 		if (c->post.mode == 0 ? buf_str(b, " is deleted\n") == -1 :
-		    buf_fmt(b, " is %llu bytes, SHA-256 %s\n",
-		    (unsigned long long)c->post.size, hex) == -1)
+		    buf_fmt(b, " is %llu bytes, SHA-256%s %s\n",
+		    (unsigned long long)c->post.size,
+		    c->post.size > BLOCKS_MIN ? " by blocks" : "", hex) == -1)
 			return (-1);
 	}
 	return (buf_str(b, "\n"));

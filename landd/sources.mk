@@ -8,7 +8,7 @@ landing_SRCS =	landd/write.c landd/recover.c landd/plan.c landd/plan_dirs.c \
 		landd/check.c landd/folder.c landd/stage_target.c \
 		landd/sight.c landd/forward.c landd/back.c landd/finish.c \
 		landd/forget.c landd/journal.c landd/baseline.c \
-		landd/records.c landd/tree.c
+		landd/records.c landd/tree.c landd/blocks.c
 # What makes the change set, the patch and the manifest, likewise.
 review_SRCS =	landd/changeset.c landd/walk.c landd/item.c landd/entry.c \
 		landd/unit.c landd/drift.c landd/settle.c landd/rename.c \

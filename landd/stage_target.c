@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blocks.h"
 #include "plan.h"
 
 #define ACL_ACCESS	"system.posix_acl_access"
 #define ACL_DEFAULT	"system.posix_acl_default"
-#define COPY_CHUNK	65536
 
 /* A filesystem without them, or a file without this one. */
 static bool
@@ -120,36 +120,6 @@ meta_inherit(int root, const char *path, int to, bool isdir, mode_t *mode)
 	return (rv);
 }
 
-/* Bytes, hashed on the way; holes stay holes. */
-static int
-copy_bytes(int from, int to, uint8_t sha[DIGEST_LEN], uint64_t *size)
-{
-	static const char	zeros[COPY_CHUNK];
-	char			buf[COPY_CHUNK];
-	struct digest		d;
-	ssize_t			n, done, w;
-
-	digest_init(&d);
-	*size = 0;
-	while ((n = read(from, buf, sizeof(buf))) > 0) {
-		digest_add(&d, buf, (size_t)n);
-		*size += (uint64_t)n;
-		if (n == COPY_CHUNK && memcmp(buf, zeros, COPY_CHUNK) == 0) {
-			if (lseek(to, n, SEEK_CUR) == -1)
-				return (-1);
-			continue;
-		}
-		for (done = 0; done < n; done += w)
-			if ((w = write(to, buf + done, (size_t)(n - done))) ==
-			    -1)
-				return (-1);
-	}
-	if (n == -1 || ftruncate(to, (off_t)*size) == -1)
-		return (-1);
-	digest_end(&d, sha);
-	return (0);
-}
-
 /* Where a post-image's bytes are: the job's stage, or the file renamed. */
 static int
 source_open(const struct job *job, int root, const struct op *op)
@@ -183,7 +153,7 @@ stage_fill(struct op *op, const struct job *job, int root, int to,
 		return (errno == ENOENT || errno == ELOOP ?
 		    stage_wrong(op, res) :
 		    landing_errno(res, "reading the copy of", op->path));
-	rv = copy_bytes(from, to, sha, &size);
+	rv = blocks_copy(from, to, sha, &size);
 	close(from);
 	if (rv == -1)
 		return (landing_errno(res, "staging", op->path));

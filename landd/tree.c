@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "blocks.h"
 #include "tree.h"
 
 #ifndef SYS_fchmodat2
@@ -128,7 +129,7 @@ tree_hash(int dir, const char *name, uint8_t sha[DIGEST_LEN])
 		return (errno == ELOOP ? hash_link(dir, name, sha) : -1);
 	if ((rv = fstat(fd, &st)) == 0) {
 		if (S_ISREG(st.st_mode))
-			rv = digest_fd(fd, sha, NULL);
+			rv = blocks_digest(fd, sha, NULL);
 		else {
 			errno = EINVAL;
 			rv = -1;

@@ -32,8 +32,8 @@ int	tree_parent(int root, const char *path, const char **base);
 int	place_open(int root, const char *path, struct place *);
 void	place_close(struct place *);
 
-/* SHA-256 of a regular file's content or of a link's text; -1 errno, EINVAL
- * for anything else. */
+/* The digest (blocks.h) of a regular file's content, or SHA-256 of a link's
+ * text; -1 errno, EINVAL for anything else. */
 int	tree_hash(int dir, const char *name, uint8_t[DIGEST_LEN]);
 /* The text of a link into buf, NUL-terminated; -1 errno. */
 ssize_t	tree_readlink(int dir, const char *name, char *buf, size_t size);

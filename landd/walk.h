@@ -28,7 +28,8 @@
 
 #define WALK_TRIES	3		/* to read a file while it is written */
 #define WALK_MAX	262144		/* changes; skipped things */
-#define WALK_FILE_MAX	(UINT64_C(16) << 30)
+#define WALK_FILE_MAX	(UINT64_C(16) << 30)	/* of data */
+#define WALK_HOLES_MAX	(UINT64_C(1) << 50)	/* and with its holes */
 
 /* Reported as one: a repository's .git, a nested repository. */
 struct unit {

@@ -8,23 +8,76 @@
 #include "copy.h"
 #include "mountd.h"
 
-int
-data_copy(int from, int to)
+/* What to has where from has a hole becomes zeros. */
+static int
+data_clear(int to, off_t off, off_t end)
 {
-	static char	buf[131072];
-	ssize_t		n, w, done;
-	off_t		off = 0;
+	static const char	zeros[131072];
+	off_t			hole;
+	ssize_t			w;
 
-	while ((n = pread(from, buf, sizeof(buf), off)) > 0)
-		for (done = 0; done < n; done += w, off += w) {
-			if ((w = pwrite(to, buf + done, (size_t)(n - done),
-			    off)) == -1)
+	while (off < end) {
+		if ((off = lseek(to, off, SEEK_DATA)) == -1)
+			return (errno == ENXIO ? 0 : -1);
+		if ((hole = lseek(to, off, SEEK_HOLE)) == -1)
+			return (-1);
+		for (; off < hole && off < end; off += w) {
+			w = hole < end ? hole - off : end - off;
+			if (w > (ssize_t)sizeof(zeros))
+				w = sizeof(zeros);
+			if ((w = pwrite(to, zeros, (size_t)w, off)) == -1)
 				return (-1);
 			child_alive();
 		}
-	if (n == -1)
+	}
+	return (0);
+}
+
+static int
+data_range(int from, int to, off_t off, off_t end)
+{
+	static char	buf[131072];
+	ssize_t		n, w, done;
+
+	for (; off < end; off += n) {
+		n = end - off < (off_t)sizeof(buf) ? end - off :
+		    (ssize_t)sizeof(buf);
+		if ((n = pread(from, buf, (size_t)n, off)) == -1)
+			return (-1);
+		if (n == 0)
+			break;		/* it is being cut */
+		for (done = 0; done < n; done += w)
+			if ((w = pwrite(to, buf + done, (size_t)(n - done),
+			    off + done)) == -1)
+				return (-1);
+		child_alive();
+	}
+	return (0);
+}
+
+int
+data_copy(int from, int to)
+{
+	struct stat	st;
+	off_t		data, hole = 0;
+
+	if (fstat(from, &st) == -1)
 		return (-1);
-	return (ftruncate(to, off));
+	while (hole < st.st_size) {
+		if ((data = lseek(from, hole, SEEK_DATA)) == -1 &&
+		    errno != ENXIO)
+			return (-1);
+		if (data == -1 || data > st.st_size)
+			data = st.st_size;
+		if (data_clear(to, hole, data) == -1)
+			return (-1);
+		if (data == st.st_size)
+			break;
+		if ((hole = lseek(from, data, SEEK_HOLE)) == -1 ||
+		    data_range(from, to, data, hole) == -1)
+			return (-1);
+	}
+	return (ftruncate(to, st.st_size));
 }
 
 static int

@@ -7,7 +7,8 @@
 
 struct stat;
 
-/* All bytes of a regular file, from its start. */
+/* All bytes of a regular file, over those that to has; holes stay holes where
+ * to has none of its own there. */
 int	data_copy(int from, int to);
 /* What is no folder, O_PATH, under a name where nothing is. */
 int	entry_copy(int from, int dir, const char *name, const struct stat *);

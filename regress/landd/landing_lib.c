@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "landd/blocks.h"
 #include "landing_lib.h"
 
 static const char *
@@ -166,7 +167,7 @@ hash_at(int dir, const char *path, const struct stat *st, uint8_t *sha)
 	fd = openat(dir, path, O_RDONLY);
 	if (fd == -1)
 		atf_tc_fail("%s: %s", path, strerror(errno));
-	ATF_REQUIRE(digest_fd(fd, sha, NULL) == 0);
+	ATF_REQUIRE(blocks_digest(fd, sha, NULL) == 0);
 	close(fd);
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <linux/ptrace.h>
 
+#include "landd/blocks.h"
 #include "landing_lib.h"
 
 /*
@@ -65,7 +66,7 @@ print_entry(FILE *f, const FTSENT *e, const char *rel, bool exact)
 		fprintf(f, " -> %s", text);
 	} else if (S_ISREG(st->st_mode)) {
 		if ((fd = open(e->fts_accpath, O_RDONLY)) != -1) {
-			ATF_REQUIRE(digest_fd(fd, sha, NULL) == 0);
+			ATF_REQUIRE(blocks_digest(fd, sha, NULL) == 0);
 			digest_hex(sha, hex);
 			fprintf(f, " %.16s", hex);
 			close(fd);

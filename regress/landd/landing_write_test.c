@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "landd/blocks.h"
 #include "landing_lib.h"
 
 #define USER	61001		/* nobody's */
@@ -125,7 +126,7 @@ ATF_TC_BODY(kinds, tc)
 	uint8_t sha[DIGEST_LEN];
 	int fd = openat(w.fd, "R/.git/sbx-land-" WORLD_SID "/1/record",
 	    O_RDONLY);
-	ATF_REQUIRE(fd != -1 && digest_fd(fd, sha, NULL) == 0);
+	ATF_REQUIRE(fd != -1 && blocks_digest(fd, sha, NULL) == 0);
 	ATF_REQUIRE(memcmp(sha, w.res.made.record, DIGEST_LEN) == 0);
 	ATF_REQUIRE(test_sh("grep -rqx before '%s/R/.git'", w.dir) == 0);
 	ATF_REQUIRE(test_sh("grep -rqx a '%s/R/.git'", w.dir) == 0);

@@ -2,6 +2,7 @@
  * The patch: forms, bounds, bytes; that git reads it, whatever the owner's
  * configuration says.
  */
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -401,6 +402,26 @@ ATF_TC_BODY(sparse, tc)
 	review_free(&r);
 }
 
+/* Of holes alone, but larger than any filesystem of ours. */
+ATF_TC_WITHOUT_HEAD(too_sparse);
+ATF_TC_BODY(too_sparse, tc)
+{
+	struct review	r;
+	char		layer[PATH_MAX];
+
+	begin(&r);
+	snprintf(layer, sizeof(layer), "%s/S", r.dir);
+	ATF_REQUIRE(mount("tmpfs", layer, "tmpfs", 0, "mode=755") == 0);
+	ATF_REQUIRE(test_sh("mkdir '%s/u' '%s/w'; chown %u '%s/u' '%s/w'",
+	    layer, layer, (unsigned int)r.uid, layer, layer) == 0);
+	review_start(&r);
+	review_sh(&r, "cd V; truncate -s 1T most; truncate -s 2P more");
+	run(&r);
+	review_expect(&r, "added 0 100644 most\nskipped special more\n");
+	review_free(&r);
+	ATF_REQUIRE(umount2(layer, 0) == 0);
+}
+
 /* What is staged is what the session had, a link as its text; the digest
  * stands for manifest and patch. */
 ATF_TC_WITHOUT_HEAD(stage);
@@ -515,6 +536,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, bounds);
 	ATF_TP_ADD_TC(tp, whole);
 	ATF_TP_ADD_TC(tp, sparse);
+	ATF_TP_ADD_TC(tp, too_sparse);
 	ATF_TP_ADD_TC(tp, stage);
 	ATF_TP_ADD_TC(tp, confined);
 	ATF_TP_ADD_TC(tp, changed_meanwhile);

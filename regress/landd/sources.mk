@@ -17,7 +17,7 @@ regress/landd/landing_random_test_LIBS = libgit2 zlib
 
 # The review's link the review.
 review_test_SRCS = regress/landd/review_lib.c regress/landd/review_tree.c \
-	landd/tree.c $(review_SRCS)
+	landd/tree.c landd/blocks.c $(review_SRCS)
 regress/landd/review_walk_test_SRCS = $(review_test_SRCS)
 regress/landd/review_walk_test_LIBS = libgit2 zlib
 review_random_SRCS = regress/landd/review_random.c \
@@ -29,6 +29,7 @@ regress/landd/review_random_long_test_LIBS = libgit2 zlib
 regress/landd/review_body_test_SRCS = landd/diff.c landd/collide.c \
 	landd/binary.c landd/replay.c landd/buf.c
 regress/landd/review_body_test_LIBS = libgit2 zlib
+regress/landd/blocks_test_SRCS = landd/blocks.c
 regress/landd/review_drift_test_SRCS = $(review_test_SRCS)
 regress/landd/review_drift_test_LIBS = libgit2 zlib
 regress/landd/review_never_test_SRCS = $(review_test_SRCS)
@@ -50,5 +51,5 @@ regress/landd/review_speed_long_test_LIBS = libgit2 zlib
 regress/landd/landd_end_test_SRCS = regress/landd/mill.c \
 	regress/landd/hands.c $(landd_test_SRCS) \
 	regress/landd/review_lib.c regress/landd/review_tree.c \
-	landd/tree.c $(review_SRCS)
+	landd/tree.c landd/blocks.c $(review_SRCS)
 regress/landd/landd_end_test_LIBS = libgit2 zlib
