@@ -39,6 +39,8 @@ struct change {
 	struct image	 pre, post;
 	uint64_t	 stage;		/* post-image's name in the stage
 					   folder, in decimal; 0: none */
+	uint64_t	 pack;		/* ... or one more than its place in
+					   stage/pack; 0: not in there */
 	uint64_t	 insertions, deletions;
 	bool		 binary;	/* a NUL in the first 8,000 bytes */
 	bool		 opaque;	/* too large for the patch */
@@ -88,6 +90,8 @@ struct job {
 	bool		 live;		/* the session runs */
 };
 
+#define STAGE_PACK	"pack"
+
 struct changeset {
 	struct changes	 changes;	/* sorted by path, bytewise */
 	struct skippeds	 skipped;
@@ -107,7 +111,8 @@ struct changeset {
 int	changeset_setup(struct job *);
 /*
  * walk.c: walks the layer and fills set: kinds, images, drift; post-images
- * are copied to stage as 1, 2, 3 ... while they are hashed (the session is
+ * are copied to stage, small ones one behind the other into stage/pack, others
+ * as 1, 2, 3 ..., while they are hashed (the session is
  * frozen meanwhile), so that all later steps read copies. 0, or -1 with errno
  * and one line in why[whylen] (EBUSY: a file changed while it was read).
  */

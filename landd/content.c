@@ -135,14 +135,28 @@ content_stage(int from, int from2, int to, uint64_t size,
 }
 
 int
-content_put(int to, const void *p, size_t len, uint8_t sha[DIGEST_LEN])
+content_pack(int from, int to, uint64_t at, uint64_t size,
+    uint8_t sha[DIGEST_LEN])
+{
+	uint8_t	block[BLOCK];
+	ssize_t	n;
+
+	if ((n = content_read(from, block, (size_t)size, 0)) == -1 ||
+	    content_whole((uint64_t)n, size) == -1)
+		return (-1);
+	return (content_put(to, at, block, (size_t)n, sha));
+}
+
+int
+content_put(int to, uint64_t at, const void *p, size_t len,
+    uint8_t sha[DIGEST_LEN])
 {
 	struct digest	d;
 
 	digest_init(&d);
 	digest_add(&d, p, len);
 	digest_end(&d, sha);
-	return (put_all_at(to, p, len, 0));
+	return (put_all_at(to, p, len, (off_t)at));
 }
 
 uint8_t *
@@ -161,6 +175,22 @@ content_get(int fd, uint64_t size)
 		free(p);
 		if (n != -1)
 			errno = ESTALE;
+		return (NULL);
+	}
+	return (p);
+}
+
+uint8_t *
+content_part(int fd, uint64_t at, uint64_t size)
+{
+	uint8_t	*p;
+	ssize_t	 n;
+
+	if ((p = malloc((size_t)size + 1)) == NULL)
+		return (NULL);
+	n = content_read(fd, p, (size_t)size, (off_t)at);
+	if (n == -1 || content_whole((uint64_t)n, size) == -1) {
+		free(p);
 		return (NULL);
 	}
 	return (p);

@@ -26,10 +26,15 @@ bool	content_steady(int fd, const struct stat *st);
  */
 int	content_stage(int from, int from2, int to, uint64_t size,
 	    uint8_t sha[DIGEST_LEN]);
-/* len bytes at p as the whole of the empty file to, and their hash. */
-int	content_put(int to, const void *p, size_t len,
+/* Likewise, of at most a block, to a place in a file of many. */
+int	content_pack(int from, int to, uint64_t at, uint64_t size,
+	    uint8_t sha[DIGEST_LEN]);
+/* len bytes at p to a place in the file, and their hash. */
+int	content_put(int to, uint64_t at, const void *p, size_t len,
 	    uint8_t sha[DIGEST_LEN]);
 /* The whole of fd, which must have size bytes, malloc'ed. NULL errno. */
 uint8_t	*content_get(int fd, uint64_t size);
+/* A part of it; NULL ESTALE: there is less. */
+uint8_t	*content_part(int fd, uint64_t at, uint64_t size);
 
 #endif

@@ -115,11 +115,30 @@ stage_drop(struct walk *w, struct change *c)
 {
 	char	name[24];
 
+	c->pack = 0;
 	if (c->stage == 0)
 		return;
 	stage_name(c->stage, name);
 	unlinkat(w->job->stage, name, 0);
 	c->stage = 0;
+}
+
+/* Of small files making and removing them takes longer than their bytes. */
+static int
+reading_pack(struct walk *w, struct reading *rd, struct change *c,
+    uint64_t size)
+{
+	if (w->pack == -1)
+		w->pack = openat(w->job->stage, STAGE_PACK, O_RDWR | O_CREAT |
+		    O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (w->pack == -1 || (rd->v == -1 ?
+	    content_put(w->pack, w->packed, rd->vtext, rd->vlen,
+	    c->post.sha) == -1 :
+	    content_pack(rd->v, w->pack, w->packed, size, c->post.sha) == -1))
+		return (-1);
+	c->pack = w->packed + 1;
+	w->packed += size;
+	return (0);
 }
 
 /* Copies the view's side to the stage: a link as a file with its text. */
@@ -128,24 +147,22 @@ reading_stage(struct walk *w, const struct item *it, struct reading *rd,
     struct change *c)
 {
 	char		name[24];
+	uint64_t	size = (uint64_t)rd->vst.st_size;
 	struct stat	st;
 	int		to, from2 = -1, rv, saved;
 
+	if (rd->v == -1 || size <= BLOCK)
+		return (reading_pack(w, rd, c, rd->v == -1 ? rd->vlen : size));
 	stage_name(c->stage = ++w->nstage, name);
 	to = openat(w->job->stage, name, O_RDWR | O_CREAT | O_EXCL |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to == -1)
 		return (-1);
-	if (rd->v == -1)
-		rv = content_put(to, rd->vtext, rd->vlen, c->post.sha);
-	else {
-		/* The layer's own file, which lies beside the stage. */
-		if (it->layer && S_ISREG(it->lst.st_mode) &&
-		    it->lst.st_size == rd->vst.st_size)
-			from2 = content_open(it->lfd, it->name, &st);
-		rv = content_stage(rd->v, from2, to,
-		    (uint64_t)rd->vst.st_size, c->post.sha);
-	}
+	/* The layer's own file, which lies beside the stage. */
+	if (it->layer && S_ISREG(it->lst.st_mode) &&
+	    it->lst.st_size == rd->vst.st_size)
+		from2 = content_open(it->lfd, it->name, &st);
+	rv = content_stage(rd->v, from2, to, size, c->post.sha);
 	saved = errno;
 	if (from2 != -1)
 		close(from2);

@@ -30,6 +30,7 @@ struct patch {
 	const struct job *job;
 	struct changeset *set;
 	int		 body;		/* stage/body */
+	int		 pack;		/* stage/pack, -1: there is none */
 	uint64_t	 size;
 	char		*why;
 	size_t		 whylen;
@@ -135,6 +136,12 @@ load_post(const struct patch *pa, const struct change *c, struct loaded *l)
 {
 	char	name[24];
 
+	if (c->pack != 0) {
+		l->s.p = l->p = content_part(pa->pack, c->pack - 1,
+		    c->post.size);
+		l->s.len = (size_t)c->post.size;
+		return (l->p == NULL ? -1 : 0);
+	}
 	snprintf(name, sizeof(name), "%llu", (unsigned long long)c->stage);
 	if (loaded_file(pa->job->stage, name, c->post.size, l) == -1)
 		return (-1);
@@ -248,13 +255,20 @@ look_binary(struct patch *pa, struct change *c)
 	ssize_t		n;
 	int		fd;
 
-	if (c->stage == 0 || !S_ISREG(c->post.mode))
+	if (c->post.mode == 0 || !S_ISREG(c->post.mode))
 		return (0);
-	snprintf(name, sizeof(name), "%llu", (unsigned long long)c->stage);
-	if ((fd = content_open(pa->job->stage, name, &st)) == -1)
-		return (patch_fail(pa, c->path, "staged copy"));
-	n = pread(fd, head, sizeof(head), 0);
-	close(fd);
+	if (c->pack != 0) {
+		n = pread(pa->pack, head, c->post.size < sizeof(head) ?
+		    (size_t)c->post.size : sizeof(head),
+		    (off_t)(c->pack - 1));
+	} else {
+		snprintf(name, sizeof(name), "%llu",
+		    (unsigned long long)c->stage);
+		if ((fd = content_open(pa->job->stage, name, &st)) == -1)
+			return (patch_fail(pa, c->path, "staged copy"));
+		n = pread(fd, head, sizeof(head), 0);
+		close(fd);
+	}
 	s.len = n > 0 ? (size_t)n : 0;
 	c->binary = diff_binary(&s);
 	return (0);
@@ -444,6 +458,8 @@ changeset_patch(const struct job *job, struct changeset *set, char *why,
 	set->incomplete = false;
 	if ((pa.body = stage_create(job, "body")) == -1)
 		return (patch_fail(&pa, "patch", "staging folder"));
+	pa.pack = openat(job->stage, STAGE_PACK, O_RDONLY | O_NOFOLLOW |
+	    O_CLOEXEC);
 	TAILQ_FOREACH(c, &set->changes, entry)
 		if ((rv = build_change(&pa, c)) == -1)
 			break;
@@ -451,5 +467,7 @@ changeset_patch(const struct job *job, struct changeset *set, char *why,
 		patch_fail(&pa, "patch", "staging folder");
 	set->patchsize = pa.size;
 	close(pa.body);
+	if (pa.pack != -1)
+		close(pa.pack);
 	return (rv);
 }

@@ -249,7 +249,7 @@ change_refused(const struct change *c)
 	if (c->kind == CHANGE_MODE && !S_ISREG(c->pre.mode))
 		return ("a mode of what is no file");
 	if (post && c->kind != CHANGE_MODE && c->kind != CHANGE_RENAMED &&
-	    c->stage == 0)
+	    c->stage == 0 && c->pack == 0)
 		return ("it was not staged");
 	return (NULL);
 }
@@ -269,6 +269,7 @@ plan_change(struct plan *p, const struct change *c)
 	op->post = c->post;
 	op->post.mode &= S_IFMT | 0777;
 	op->stage = c->stage;
+	op->pack = c->pack;
 	if (c->kind != CHANGE_RENAMED) {
 		op->pre = c->pre;
 		return (0);

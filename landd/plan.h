@@ -28,7 +28,7 @@ struct op {
 	struct image	 post;		/* and after; ino: the staged inode */
 	struct timespec	 mtime;		/* of the staged inode */
 	/* Only while it is staged, no part of the journal. */
-	uint64_t	 stage;		/* the post-image in job's stage, 0: */
+	uint64_t	 stage, pack;	/* the post-image in job's stage, 0: */
 	const char	*like;		/* ... it is this file; whose group,
 					   ACL, attributes; NULL: path's */
 };

@@ -59,6 +59,11 @@ group_not_ours(int e)
 static int
 group_set(int fd, gid_t gid)
 {
+	struct stat	st;
+
+	/* As a rule it is this one: setting it writes the inode. */
+	if (fstat(fd, &st) == 0 && st.st_gid == gid)
+		return (0);
 	return (fchown(fd, (uid_t)-1, gid) == -1 && !group_not_ours(errno) ?
 	    -1 : 0);
 }
@@ -126,6 +131,9 @@ source_open(const struct job *job, int root, const struct op *op)
 {
 	char	name[24];
 
+	if (op->pack != 0)
+		return (openat(job->stage, STAGE_PACK, O_RDONLY | O_NOFOLLOW |
+		    O_NONBLOCK | O_CLOEXEC));
 	if (op->stage == 0)
 		return (tree_open(root, op->like, O_RDONLY | O_NONBLOCK));
 	snprintf(name, sizeof(name), "%llu", (unsigned long long)op->stage);
@@ -138,6 +146,33 @@ stage_wrong(const struct op *op, struct landing_result *res)
 {
 	return (landing_fail(res, "land.stale", "the reviewed copy of %s is "
 	    "not what it was; review again", shown_path(op->path).s));
+}
+
+/* One of the small ones that lie in one file. */
+static int
+fill_packed(const struct op *op, int from, int to, uint8_t sha[DIGEST_LEN],
+    uint64_t *size)
+{
+	struct digest	d;
+	uint8_t		buf[BLOCK];
+	size_t		len, done;
+	ssize_t		n = 0;
+
+	*size = 0;
+	len = op->post.size < BLOCK ? (size_t)op->post.size : BLOCK;
+	for (; *size < len; *size += (uint64_t)n)
+		if ((n = pread(from, buf + *size, len - *size,
+		    (off_t)(op->pack - 1 + *size))) <= 0)
+			break;
+	if (n == -1)
+		return (-1);
+	digest_init(&d);
+	digest_add(&d, buf, *size);
+	digest_end(&d, sha);
+	for (done = 0; done < *size; done += (size_t)n)
+		if ((n = write(to, buf + done, *size - done)) == -1)
+			return (-1);
+	return (0);
 }
 
 static int
@@ -153,7 +188,8 @@ stage_fill(struct op *op, const struct job *job, int root, int to,
 		return (errno == ENOENT || errno == ELOOP ?
 		    stage_wrong(op, res) :
 		    landing_errno(res, "reading the copy of", op->path));
-	rv = blocks_copy(from, to, sha, &size);
+	rv = op->pack != 0 ? fill_packed(op, from, to, sha, &size) :
+	    blocks_copy(from, to, sha, &size);
 	close(from);
 	if (rv == -1)
 		return (landing_errno(res, "staging", op->path));
@@ -194,7 +230,7 @@ link_text(const struct op *op, const struct job *job, int root, char *text,
 	ssize_t		n = -1;
 	int		fd;
 
-	if (op->stage == 0) {
+	if (op->stage == 0 && op->pack == 0) {
 		if (place_open(root, op->like, &pl) == 0 && pl.present)
 			n = tree_readlink(pl.parent, pl.base, text, size);
 		place_close(&pl);
@@ -208,7 +244,11 @@ link_text(const struct op *op, const struct job *job, int root, char *text,
 		return (errno == ELOOP ?
 		    tree_readlink(job->stage, name, text, size) : -1);
 	}
-	n = read(fd, text, size);
+	if (op->pack == 0)
+		n = read(fd, text, size);
+	else
+		n = pread(fd, text, op->post.size < size ?
+		    (size_t)op->post.size : size, (off_t)(op->pack - 1));
 	close(fd);
 	if (n != -1 && (size_t)n < size)
 		text[n] = '\0';

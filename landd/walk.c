@@ -514,6 +514,8 @@ walk_end(struct walk *w)
 	for (i = 0; i < w->nkept; i++)
 		free(w->kept[i]);
 	free(w->kept);
+	if (w->pack != -1)
+		close(w->pack);
 	free(w->seen.v);
 	origins_free(&w->origins);
 	free(w->base);
@@ -527,7 +529,7 @@ changeset_walk(const struct job *job, struct changeset *set, char *why,
     size_t whylen)
 {
 	struct walk	 w = { .job = job, .set = set, .why = why,
-			    .whylen = whylen };
+			    .whylen = whylen, .pack = -1 };
 	struct folder	*f;
 	int		 rv, saved;
 

@@ -83,6 +83,8 @@ struct walk {
 	char		**kept;		/* real paths that will stay */
 	size_t		 nkept, keptsize;
 	uint64_t	 nstage;
+	int		 pack;		/* stage/pack, -1 until it is made */
+	uint64_t	 packed;	/* bytes in it */
 	size_t		 nchanges, nskipped;
 	struct timespec	 since;		/* T0 less 10 ms */
 	uint64_t	 dev;		/* the project's */
