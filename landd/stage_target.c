@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/put.h"
 #include "blocks.h"
 #include "plan.h"
 
@@ -155,7 +156,7 @@ fill_packed(const struct op *op, int from, int to, uint8_t sha[DIGEST_LEN],
 {
 	struct digest	d;
 	uint8_t		buf[BLOCK];
-	size_t		len, done;
+	size_t		len;
 	ssize_t		n = 0;
 
 	*size = 0;
@@ -169,10 +170,7 @@ fill_packed(const struct op *op, int from, int to, uint8_t sha[DIGEST_LEN],
 	digest_init(&d);
 	digest_add(&d, buf, *size);
 	digest_end(&d, sha);
-	for (done = 0; done < *size; done += (size_t)n)
-		if ((n = write(to, buf + done, *size - done)) == -1)
-			return (-1);
-	return (0);
+	return (put_all(to, buf, *size));
 }
 
 static int

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../common/origins.h"
+#include "../common/put.h"
 #include "at.h"
 #include "attr.h"
 #include "fault.h"
@@ -33,12 +34,8 @@ struct copies {
 static int
 copies_flush(struct copies *c)
 {
-	ssize_t	w;
-	size_t	done;
-
-	for (done = 0; done < c->n; done += (size_t)w)
-		if ((w = write(c->to, c->buf + done, c->n - done)) == -1)
-			return (-1);
+	if (put_all(c->to, c->buf, c->n) == -1)
+		return (-1);
 	c->n = 0;
 	return (0);
 }
