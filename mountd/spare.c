@@ -9,7 +9,8 @@
 #include "mountd.h"
 #include "spare.h"
 
-/* After the start that took the last one, which needs the processors. */
+/* After the start that took the last one, or the suite's own, which need the
+ * processors. */
 #define SPARE_AFTER	20000	/* microseconds */
 
 /* What a spare is told of its session's folder, as the number of that. */
@@ -78,6 +79,7 @@ spare_begin(struct event_base *base)
 {
 	if ((timer = evtimer_new(base, spare_on_timer, NULL)) == NULL)
 		fatalx("a timer");
+	spare_soon();
 }
 
 bool

@@ -177,24 +177,24 @@ child_body()
 	suite_uids
 	int_who user
 	uid=$(id -u "$int_user") gid=$(id -g "$int_user")
-	int_keep sh -c 'for i in $(seq 3000); do echo $i >f$i; done
+	int_keep sh -c 'for i in $(seq 6000); do echo $i >f$i; done
 	    head -c 60000000 /dev/urandom | base64 >big'
 	sbxctl changes "$sid" >/dev/null &
 	ctl=$!
 	n=0
 	while :; do
 		land=$(pgrep -x land || :)
-		if [ -n "$land" ]; then
-			cat "/proc/$land/status" >land.status 2>/dev/null || :
-			# From the time when it has confined itself.
-			if grep -q '^Seccomp:.*2' land.status; then
+		# From the time when it has confined itself; stopped before
+		# it is looked at, or it may end meanwhile.
+		if [ -n "$land" ] && kill -STOP "$land" 2>/dev/null; then
+			if grep -q '^Seccomp:.*2' "/proc/$land/status"; then
 				break
 			fi
+			kill -CONT "$land"
 		fi
 		n=$((n + 1))
 		[ "$n" -lt 3000 ] || atf_fail "the child was not seen"
 	done
-	kill -STOP "$land"
 	check "$land" land "$uid" "$gid,$gid" 0
 	ns "$land" land cgroup ipc mnt net pid user uts
 	# The user cannot reach into it.

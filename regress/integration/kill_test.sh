@@ -147,11 +147,11 @@ starting_body()
 	atf_check_equal "" "$(ls "$SBX_STATE/s")"
 }
 
-# The child that mountd has made for the next session.
+# The child that mountd has made for the next session: $spare.
 spare()
 {
 	int_wait sh -c '[ "$(pgrep -cx mountd)" -eq 2 ]'
-	pgrep -nx mountd
+	spare=$(pgrep -nx mountd)
 }
 
 atf_test_case spare
@@ -165,10 +165,11 @@ spare_body()
 {
 	int_begin
 	int_who user
-	kill -9 "$(spare)"
+	spare
+	kill -9 "$spare"
 	atf_check -o inline:'one\n' run -- echo one
 	# At once after the last: of four at a time one at most has it.
-	spare >/dev/null
+	spare
 	pids=
 	for i in 1 2 3 4; do
 		run -- echo "$i" >"out.$i" 2>&1 &
@@ -188,7 +189,8 @@ spare_body()
 	done
 	cd "$SBX_SCRATCH" || atf_fail "$SBX_SCRATCH"
 	int_state_check
-	kill -STOP "$(spare)"
+	spare
+	kill -STOP "$spare"
 	int_refused 125 'nothing in ten seconds' run -- true
 	atf_check -o inline:'two\n' run -- echo two
 	int_state_check
