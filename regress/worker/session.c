@@ -221,7 +221,9 @@ session_say(struct session *s, const char *text)
 void
 session_client(struct session *s, uint32_t type, const void *body)
 {
-	MUST(imsg_send(&s->client, type, 0, -1, body));
+	/* The worker may be waiting for us to read. */
+	MUST(imsg_compose(&s->client, type, 0, -1, body));
+	session_type(s, NULL, 0);
 }
 
 void
