@@ -1,12 +1,14 @@
 # The main job on a clone of this repository: git and a build inside.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-# clone_here root|user: $P is a clone of this repository, that one's.
+# clone_here root|user: $P is a clone of this repository, that one's. Its
+# branch is main, whichever is checked out here, or none.
 clone_here()
 {
 	int_who "$1"
 	rm -rf "$P"
-	git clone -q --no-hardlinks "$SBX_SRC" "$P" || atf_fail "no clone"
+	git clone -q --no-hardlinks "$SBX_SRC" "$P" &&
+	    git -C "$P" checkout -q -B main || atf_fail "no clone"
 	[ "$1" = root ] || chown -Rh "$int_user:" "$P"
 }
 

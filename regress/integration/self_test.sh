@@ -16,10 +16,11 @@ rebuilt_body()
 	P=$HOME/tree
 	git clone -q --no-hardlinks "$SBX_SRC" "$P" || atf_fail "no clone"
 	(cd "$SBX_SRC" && cp GNUmakefile config.mk "$P" && tar cf - common \
-	    privsep netd mountd landd worker sbxctl) | tar xf - -C "$P"
+	    privsep netd mountd landd worker sbxctl) |
+	    tar xf - --no-same-owner -C "$P"
 	mkdir "$P/build"
 	(cd "$SBX_BUILDDIR" && tar cf - bin sbin libexec obj lib gen tools \
-	    .flags .place 2>/dev/null) | tar xf - -C "$P/build"
+	    .flags .place 2>/dev/null) | tar xf - --no-same-owner -C "$P/build"
 	find "$P" -name '*.d' -path '*/obj/*' -exec sed -i \
 	    "s|$SBX_BUILDDIR|build|g" {} +
 	git -C "$P" add -A . && git -C "$P" commit -qm tree

@@ -324,19 +324,17 @@ programs_body()
 		end
 	EOT
 	atf_check_equal 0 "$status"
-	if command -v vim >/dev/null; then
-		at_terminal "sbxctl run $AS -- vim -u NONE a.txt" <<-'EOT'
-			expect three
-			send Gotyped\x1b
-			send :wq\r
-			expect M  a.txt
-			expect ?
-			send a\n
-			expect landed
-			end
-		EOT
-		atf_check -o match:'^typed$' cat "$P/a.txt"
-	fi
+	at_terminal "sbxctl run $AS -- vim.tiny -u NONE a.txt" <<-'EOT'
+		expect three
+		send Gotyped\x1b
+		send :wq\r
+		expect M  a.txt
+		expect ?
+		send a\n
+		expect landed
+		end
+	EOT
+	atf_check -o match:'^typed$' cat "$P/a.txt"
 	{
 		echo 'expect <ready>'
 		printf 'send '
