@@ -547,10 +547,10 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, discard);
 	ATF_TP_ADD_TC(tp, child_killed);
 	ATF_TP_ADD_TC(tp, tampered);
-#ifndef SBX_SANITIZED	/* has wider filters */
-	ATF_TP_ADD_TC(tp, landd_confined);
-	ATF_TP_ADD_TC(tp, land_forbidden);
-#endif
+	if (TEST_PLAIN) {
+		ATF_TP_ADD_TC(tp, landd_confined);
+		ATF_TP_ADD_TC(tp, land_forbidden);
+	}
 	ATF_TP_ADD_TC(tp, land_unveiled);
 	return (atf_no_error());
 }
