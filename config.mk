@@ -30,6 +30,7 @@ MACHINE :=	$(shell $(CC) -dumpmachine 2>/dev/null)
 WARN =		-Wall -Wextra -Wshadow -Wstrict-prototypes \
 		-Wmissing-prototypes -Wcast-qual -Wformat=2 -Wvla -Wundef \
 		-Wwrite-strings
+# 1 makes warnings errors: in make check and make lint unless it is 0.
 ifeq ($(WERROR),1)
 WARN +=		-Werror
 endif

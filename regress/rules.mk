@@ -74,6 +74,11 @@ $(BUILD)/regress/Kyuafile: regress/rules.mk FORCE
 tests: all $(ISOLATE) $(TESTS:%=$(BUILD)/%) $(REGRESS_HELPERS:%=$(BUILD)/%) \
     $(BUILD)/regress/Kyuafile
 
+# A warning that a developer's check lets pass would break CI's: an error in
+# both, unless WERROR says otherwise. A plain make only warns, whatever a newer
+# compiler finds.
+check check-long lint: export WERROR ?= 1
+
 check check-long:
 	@tools/setup check
 	@+$(MAKE) --no-print-directory tests

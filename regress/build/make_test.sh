@@ -54,6 +54,39 @@ setup_body()
 	    "$SBX_SRC/tools/setup" nonsense
 }
 
+atf_test_case warnings
+warnings_head()
+{
+	atf_set descr "a warning is an error to make check, none to plain make"
+}
+warnings_body()
+{
+	# A file that warns, compiled by the rules of this tree.
+	mkdir "$SBX_SCRATCH/src"
+	(cd "$SBX_SRC" && tar cf - GNUmakefile config.mk common privsep netd \
+	    mountd landd worker sbxctl regress fuzz tools man) |
+	    tar xf - -C "$SBX_SCRATCH/src"
+	cd "$SBX_SCRATCH/src" || atf_fail "no copy of the source"
+	echo 'void sbx_undeclared(void) {}' >>sbxctl/sbxctl.c
+	unset WERROR
+	for k in check check-long; do
+		atf_check -s exit:2 -o save:out -e save:err make BUILD=b "$k"
+		atf_check -o match:'sbxctl.c:.*Werror=missing-prototypes' cat err
+		# The build has ended before a test.
+		atf_check -s exit:1 grep -e 'passed' out
+	done
+	atf_check -o ignore -e match:'warning: .*sbx_undeclared' \
+	    make BUILD=b b/obj/sbxctl/sbxctl.o
+	# What is said counts, on the line and in the environment.
+	for k in check check-long lint; do
+		atf_check -o match:' -Werror ' -e ignore make -n BUILD=b "$k"
+		atf_check -o not-match:' -Werror ' -e ignore \
+		    make -n BUILD=b WERROR=0 "$k"
+		atf_check -o not-match:' -Werror ' -e ignore \
+		    env WERROR=0 make -n BUILD=b "$k"
+	done
+}
+
 # What the linker made of one program.
 elf()
 {
@@ -110,6 +143,7 @@ atf_init_test_cases()
 	atf_add_test_case not_linux
 	atf_add_test_case missing_library
 	atf_add_test_case setup
+	atf_add_test_case warnings
 	atf_add_test_case hardened
 	atf_add_test_case static
 }

@@ -4,7 +4,7 @@
 fuzz_run()
 {
 	b=$SBX_SCRATCH/b
-	make -s -C "$SBX_SRC" BUILD="$b" "$b/fuzz/$1" "$b/fuzz/seeds" \
+	make -s -C "$SBX_SRC" WERROR=1 BUILD="$b" "$b/fuzz/$1" "$b/fuzz/seeds" \
 	    >make.log 2>&1 || {
 		tail -n 20 make.log
 		atf_fail "make fuzz"
