@@ -81,7 +81,7 @@ int_clean_check() {
 	until int_cleanstate >"$SBX_SCRATCH/.now" &&
 	    cmp -s "$SBX_SCRATCH/.mark" "$SBX_SCRATCH/.now"; do
 		int_n3=$((int_n3 + 1))
-		if [ "$int_n3" -gt 40 ]; then
+		if [ "$int_n3" -gt 100 ]; then
 			diff "$SBX_SCRATCH/.mark" "$SBX_SCRATCH/.now" >&2
 			atf_fail "left over, or gone: see the difference"
 		fi
