@@ -8,6 +8,10 @@ SBINDIR =	$(PREFIX)/sbin
 LIBEXECDIR =	$(PREFIX)/libexec/sbx
 MANDIR =	$(PREFIX)/share/man
 DOCDIR =	$(PREFIX)/share/doc/sbx
+# Where the shells look for completions by themselves.
+BASHCOMP =	$(PREFIX)/share/bash-completion/completions/sbxctl
+FISHCOMP =	$(PREFIX)/share/fish/vendor_completions.d/sbxctl.fish
+ZSHCOMP =	$(PREFIX)/share/zsh/site-functions/_sbxctl
 
 # Where everything that is made goes. A sanitized build has its own, so that
 # the two never mix.

@@ -138,6 +138,47 @@ static_body()
 	done
 }
 
+atf_test_case install
+install_head()
+{
+	atf_set descr "make install: what belongs there, which shells find; \
+make uninstall takes all of it away"
+}
+install_body()
+{
+	# Nothing is built: what is there goes by its own PREFIX.
+	in_tree="make -s -C $SBX_SRC -o all BUILD=$SBX_BUILDDIR DESTDIR=$PWD/d
+	    PREFIX=/usr"
+	# shellcheck disable=SC2086 # words
+	atf_check -o ignore $in_tree install
+	(cd d/usr && find . -type f | sort) >have
+	{
+		printf './%s\n' bin/sbxctl sbin/sbxd \
+		    share/bash-completion/completions/sbxctl \
+		    share/fish/vendor_completions.d/sbxctl.fish \
+		    share/zsh/site-functions/_sbxctl
+		for p in spawn netd mountd landd land worker init conf; do
+			echo "./libexec/sbx/$p"
+		done
+		for p in "$SBX_SRC"/man/*.[1-9]; do
+			echo "./share/man/man${p##*.}/${p##*/}"
+		done
+	} | sort >want
+	atf_check diff want have
+	atf_check -o empty find d -type f ! -perm -444 ! -path '*/libexec/*'
+	atf_check -o match:' /usr/libexec/sbx/netd$' \
+	    cat d/usr/share/man/man8/sbx-netd.8
+	# shellcheck disable=SC2016 # bash's and fish's
+	atf_check -o match:'-F _sbxctl sbxctl' bash -c '. "$0"; complete' \
+	    d/usr/share/bash-completion/completions/sbxctl
+	atf_check -o match:'^doctor' env XDG_DATA_DIRS="$PWD/d/usr/share" \
+	    HOME="$PWD" fish -c 'complete -C "sbxctl do"'
+	# shellcheck disable=SC2086 # words
+	atf_check -o ignore $in_tree uninstall
+	atf_check -o empty find d ! -type d
+	atf_check test ! -e d/usr/libexec/sbx
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case not_linux
@@ -146,4 +187,5 @@ atf_init_test_cases()
 	atf_add_test_case warnings
 	atf_add_test_case hardened
 	atf_add_test_case static
+	atf_add_test_case install
 }
