@@ -81,7 +81,7 @@ char	*visible(const char *);	/* escaped, malloc'ed */
 int	 done(int status);
 
 /*
- * connect.c, suite.c: the control socket, and the suite behind it.
+ * connect.c, suite.c, left.c: the control socket, and the suite behind it.
  */
 #define CONN_HELLO_MS	10000		/* to its HELLO */
 #define CONN_SHORT_MS	30000		/* to an answer out of sbxd's memory */
@@ -121,6 +121,8 @@ void		 conn_refused(const struct msg *) __attribute__((noreturn));
 
 /* Where a suite of this state listens, most likely first. */
 size_t		 suite_sockets(char *sockets[2]);
+/* Nobody listens on this socket: true only where that is certain. */
+bool		 suite_left(const char *path);
 /* Starts an embedded suite; NULL, or why not (malloc'ed). */
 char		*suite_start(void);
 /* The sbxd that suite_start would run, malloc'ed; NULL: there is none. */

@@ -8,6 +8,10 @@
 #include "../common/path.h"
 #include "sbxctl.h"
 
+/* Of several sessions that are meant, so many ids are told: one line. */
+#define LIST_IDS	3
+#define LIST_SIZE	128
+
 void
 sessions_get(struct conn *c, struct sessions *all)
 {
@@ -66,21 +70,27 @@ session_here(const struct m_SESSION *s, const char *cwd, bool unused)
 
 typedef bool	match_fn(const struct m_SESSION *, const char *, bool);
 
-/* How many match; their ids in list[size], the last one's in *sid. */
+/* How many match; the first ones' ids in list, the last one's in *sid. */
 static size_t
 session_count(const struct sessions *all, match_fn *match, const char *what,
-    bool name, const char **sid, char *list, size_t size)
+    bool name, const char **sid, char list[LIST_SIZE])
 {
 	size_t	i, n = 0;
+	char	more[LIST_SIZE];
 
 	list[0] = '\0';
 	for (i = 0; i < all->n; i++) {
 		if (!match(sessions_at(all, i), what, name))
 			continue;
 		*sid = sessions_at(all, i)->session;
-		strlcat(list, n == 0 ? "" : ", ", size);
-		strlcat(list, *sid, size);
-		n++;
+		if (n++ >= LIST_IDS)
+			continue;
+		strlcat(list, n == 1 ? "" : ", ", LIST_SIZE);
+		strlcat(list, *sid, LIST_SIZE);
+	}
+	if (n > LIST_IDS) {
+		snprintf(more, sizeof(more), "; %zu in all: sbxctl ls", n);
+		strlcat(list, more, LIST_SIZE);
 	}
 	return (n);
 }
@@ -88,19 +98,18 @@ session_count(const struct sessions *all, match_fn *match, const char *what,
 static char *
 session_of_folder(const struct sessions *all)
 {
-	char		 list[512], *cwd = project_cwd(), *found = NULL;
+	char		 list[LIST_SIZE], *cwd = project_cwd(), *found = NULL;
 	const char	*sid;
 	size_t		 n;
 
-	n = session_count(all, session_here, cwd, false, &sid, list,
-	    sizeof(list));
+	n = session_count(all, session_here, cwd, false, &sid, list);
 	if (n == 1)
 		found = copy(sid);
 	else if (n == 0)
 		fail("%s: no session has this folder as its project: name "
 		    "one, \"sbxctl ls\" lists them", cwd);
 	else
-		fail("%s: the project of %zu sessions: name one: %s", cwd, n,
+		fail("%s: the project of several sessions: name one: %s", cwd,
 		    list);
 	free(cwd);
 	return (found);
@@ -110,19 +119,18 @@ session_of_folder(const struct sessions *all)
 static char *
 session_of_word(const struct sessions *all, const char *word)
 {
-	char		 list[512];
+	char		 list[LIST_SIZE];
 	const char	*sid;
 	size_t		 n;
 
 	if (*word == '\0')
 		return (NULL);
-	n = session_count(all, session_matches, word, false, &sid, list,
-	    sizeof(list));
+	n = session_count(all, session_matches, word, false, &sid, list);
 	if (n == 0)
 		n = session_count(all, session_matches, word, true, &sid,
-		    list, sizeof(list));
+		    list);
 	if (n > 1)
-		fail("%s: stands for %zu sessions: name one: %s", word, n,
+		fail("%s: stands for several sessions: name one: %s", word,
 		    list);
 	return (n == 1 ? copy(sid) : NULL);
 }
@@ -184,6 +192,9 @@ ls_main(struct options *opts)
 
 	sessions_get(c, &all);
 	out_form(opts)->sessions(&all);
+	/* Nothing at all would leave open whether it was looked for. */
+	if (all.n == 0 && !opts->json)
+		say("no sessions");
 	sessions_free(&all);
 	conn_close(c);
 	return (done(0));

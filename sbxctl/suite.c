@@ -149,6 +149,20 @@ suite_ready(int fd, const char *program)
 	return (why);
 }
 
+static char *
+suite_not_ours(void)
+{
+	char	*sockets[2], *why;
+	size_t	 n = suite_sockets(sockets);
+
+	if (asprintf(&why, "%s: no suite answers there and only root can "
+	    "start one: start sbxd as root", sockets[0]) == -1)
+		fail("out of memory");
+	while (n > 0)
+		free(sockets[--n]);
+	return (why);
+}
+
 char *
 suite_start(void)
 {
@@ -157,8 +171,7 @@ suite_start(void)
 	pid_t	 pid;
 
 	if (geteuid() != 0)
-		return (copy("no suite is running and only root can start "
-		    "one: start sbxd as root"));
+		return (suite_not_ours());
 	if ((program = suite_program()) == NULL)
 		return (copy("no suite is running and there is no sbxd at "
 		    SBX_SBINDIR " or beside sbxctl: install the suite whole"));

@@ -20,7 +20,7 @@ listed_body()
 {
 	int_begin
 	int_who user
-	atf_check -o empty sbxctl ls
+	atf_check -o empty -e inline:'sbxctl: no sessions\n' sbxctl ls
 	atf_check -o save:ls.json sbxctl ls --json
 	json ls.json 'o == {"sessions": []}'
 	mkdir "$P/h"
@@ -201,6 +201,12 @@ doctor_body()
 	int_clean_check
 	int_suite
 	atf_check -o match:"at $SBX_STATE/sbxd.sock" sbxctl version
+	# A suite of root's, of which others know that it is one.
+	sbx_user other
+	for c in ls version; do
+		atf_check -s exit:1 -o empty -e match:'you may not use this' \
+		    sbx-as "$other" env SBX_STATE="$SBX_STATE" sbxctl $c
+	done
 	atf_check -o save:v.json sbxctl version --json
 	json v.json "o['suite']['socket'] == '$SBX_STATE/sbxd.sock'"
 	atf_check -o save:d.json sbxctl doctor --json
@@ -214,6 +220,10 @@ doctor_body()
 	wait $! || atf_fail "the other doctor"
 	atf_check diff one two
 	int_end
+	# What it leaves of its socket is taken for no suite.
+	atf_check test -S "$SBX_STATE/sbxd.sock"
+	atf_check -o match:'^no suite is running' \
+	    sbx-as "$other" env SBX_STATE="$SBX_STATE" sbxctl version
 }
 
 atf_init_test_cases()

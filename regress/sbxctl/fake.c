@@ -12,6 +12,8 @@
  *	short	the patch is shorter than LANDING says
  *	order	its pieces are out of order
  *	fails	a review ends in an error
+ *	none	there is no session
+ *	three	of the first one's project are three, many: five
  */
 #include <sys/prctl.h>
 #include <sys/socket.h>

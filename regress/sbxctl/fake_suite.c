@@ -12,6 +12,9 @@
 
 #define SID_OTHER	"aaaaddddeeee"
 #define SID_THIRD	"zzzz22223333"
+/* Further ones of the first one's project, where there are to be many. */
+#define SID_MORE	"mmmm22222222", "mmmm33333333", "mmmm44444444", \
+			"mmmm55555555"
 
 static const uint8_t	digest[LIMIT_DIGEST] = {
 	0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa,
@@ -50,7 +53,7 @@ static struct m_SESSION
 session_of(int i)
 {
 	static const char *const	sids[] = { FAKE_SID, SID_OTHER,
-					    SID_THIRD };
+					    SID_THIRD, SID_MORE };
 	const char	*project = getenv("FAKE_PROJECT");
 	struct m_SESSION s = {
 		.session = sids[i], .state = "ended", .owner = "uid:0",
@@ -60,10 +63,10 @@ session_of(int i)
 		.exited = true, .status = 3
 	};
 
-	if (i == 0) {
+	if (i == 0)
 		s.name = "one";
+	if (i == 0 || i > 2)
 		s.project = s.cwd = project != NULL ? project : "/nowhere";
-	}
 	if (i == 2) {
 		s.project = "/data/\377\033[31m";
 		s.argv = strv(argv_bytes);
@@ -75,13 +78,23 @@ session_of(int i)
 	return (s);
 }
 
+static int
+sessions(void)
+{
+	if (fake_does("none"))
+		return (0);
+	if (fake_does("three"))
+		return (5);
+	return (fake_does("many") ? 7 : 3);
+}
+
 static void
 on_list(struct imsgbuf *ib, struct msg *msg)
 {
 	struct m_SESSION	s;
-	int			i;
+	int			i, n = sessions();
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < n; i++) {
 		s = session_of(i);
 		fake_send(ib, MSG_SESSION, msg->id, &s);
 	}
@@ -93,9 +106,9 @@ on_show(struct imsgbuf *ib, struct msg *msg)
 {
 	const struct m_SID	*sid = msg->body;
 	struct m_SESSION	 s;
-	int			 i;
+	int			 i, n = sessions();
 
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < n; i++) {
 		s = session_of(i);
 		if (strcmp(s.session, sid->session) == 0) {
 			fake_send(ib, MSG_SESSION, msg->id, &s);

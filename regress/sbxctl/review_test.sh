@@ -56,6 +56,11 @@ ls_body() {
 	json json sessions.2.argv '["x","<FF><U+001B>[31m"]'
 	json json sessions.2.argv_b64 '["eA==","/xtbMzFt"]'
 	fake_stop
+	fake_start none
+	atf_check -o empty -e inline:'sbxctl: no sessions\n' sbxctl ls
+	atf_check -e empty -o save:json sbxctl ls --json
+	json json sessions '[]'
+	fake_stop
 }
 
 atf_test_case show
@@ -80,7 +85,8 @@ ids_body() {
 	for w in aaaabbbbcccc aaaab one z; do
 		atf_check -o match:'^session ' sbxctl show "$w"
 	done
-	atf_check -s exit:1 -o empty -e match:'^sbxctl: aaaa: stands for 2 sessions: name one: aaaabbbbcccc, aaaaddddeeee$' \
+	atf_check -s exit:1 -o empty \
+	    -e inline:'sbxctl: aaaa: stands for several sessions: name one: aaaabbbbcccc, aaaaddddeeee\n' \
 	    sbxctl show aaaa
 	atf_check -s exit:1 -o empty -e match:'^sbxctl: xyz: no session.s id begins so' \
 	    sbxctl show xyz
@@ -98,6 +104,28 @@ ids_body() {
 	cd "$SBX_SCRATCH/project2" || exit 1
 	atf_check -s exit:1 -o empty -e match:'no session has this folder' \
 	    sbxctl show
+	fake_stop
+}
+
+# Which ones are meant, where none is named: three at most.
+atf_test_case several
+several_body() {
+	three='aaaabbbbcccc, mmmm22222222, mmmm33333333'
+	mkdir -p "$SBX_SCRATCH/project"
+	cd "$SBX_SCRATCH/project" || exit 1
+	fake_start three
+	atf_check -s exit:1 -o empty \
+	    -e inline:"sbxctl: $SBX_SCRATCH/project: the project of several sessions: name one: $three\n" \
+	    sbxctl show
+	fake_stop
+	fake_start many
+	atf_check -s exit:1 -o empty \
+	    -e inline:"sbxctl: $SBX_SCRATCH/project: the project of several sessions: name one: $three; 5 in all: sbxctl ls\n" \
+	    sbxctl show
+	atf_check -s exit:1 -o empty \
+	    -e inline:'sbxctl: m: stands for several sessions: name one: mmmm22222222, mmmm33333333, mmmm44444444; 4 in all: sbxctl ls\n' \
+	    sbxctl show m
+	atf_check -o match:'^session   mmmm55555555$' sbxctl show mmmm5
 	fake_stop
 }
 
@@ -343,6 +371,7 @@ atf_init_test_cases() {
 	atf_add_test_case ls
 	atf_add_test_case show
 	atf_add_test_case ids
+	atf_add_test_case several
 	atf_add_test_case changes
 	atf_add_test_case diff
 	atf_add_test_case patch

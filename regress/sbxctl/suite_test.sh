@@ -71,7 +71,7 @@ close_body() {
 	chmod 666 "$SBX_STATE/sbxd.sock"
 	# shellcheck disable=SC2154
 	atf_check -s exit:1 -o empty \
-	    -e inline:'sbxctl: no suite is running and only root can start one: start sbxd as root\n' \
+	    -e inline:"sbxctl: $SBX_STATE/sbxd.sock: no suite answers there and only root can start one: start sbxd as root\n" \
 	    sbx-as "$user" env SBX_STATE="$SBX_STATE" timeout 20 sbxctl ls
 	fake_stop
 }
@@ -110,8 +110,26 @@ places_body() {
 	chmod 755 "$SBX_STATE"
 	chmod 666 "$SBX_STATE/sbxd.sock"
 	# shellcheck disable=SC2154
-	atf_check -s exit:1 -e match:'^sbxctl: no suite is running and only root' \
+	gone="sbxctl: $SBX_STATE/sbxd.sock: no suite answers there and only root can start one: start sbxd as root\n"
+	atf_check -s exit:1 -e inline:"$gone" \
 	    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl ls
+	# One that this user could not use if it were there, as an embedded
+	# suite leaves it; whether others listen elsewhere is no matter.
+	chmod 600 "$SBX_STATE/sbxd.sock"
+	left=$SBX_STATE
+	SBX_STATE=$SBX_SCRATCH/third
+	mkdir "$SBX_STATE"
+	fake_start suite
+	atf_check -s exit:1 -e inline:"$gone" \
+	    sbx-as "$user" env SBX_STATE="$left" sbxctl ls
+	atf_check -o match:'^no suite is running' \
+	    sbx-as "$user" env SBX_STATE="$left" sbxctl version
+	fake_stop
+	# What this user may not even look at may be one.
+	chmod 700 "$left"
+	atf_check -s exit:1 \
+	    -e inline:"sbxctl: $left/sbxd.sock: you may not use this suite: ask its administrator for access to the socket\n" \
+	    sbx-as "$user" env SBX_STATE="$left" sbxctl ls
 }
 
 # The socket's mode says who may use it.
