@@ -75,6 +75,28 @@ drop_caps(const struct drop *d)
 		fatal("clearing the ambient set");
 }
 
+void
+drop_need(uint64_t caps)
+{
+	const char	*name;
+	char		 list[512] = "";
+	int		 c, last = cap_last();
+
+	if (capng_get_caps_process() != 0)
+		fatal("the capability sets");
+	for (c = 0; c <= last; c++) {
+		if ((caps & CAP_BIT(c)) == 0 || capng_have_capability(
+		    CAPNG_PERMITTED, (unsigned int)c))
+			continue;
+		name = capng_capability_to_name((unsigned int)c);
+		strlcat(list, list[0] == '\0' ? "" : " ", sizeof(list));
+		strlcat(list, name != NULL ? name : "?", sizeof(list));
+	}
+	if (list[0] != '\0')
+		fatalx("started without these capabilities of root's: %s: give "
+		    "them to the container or service that it runs in", list);
+}
+
 static bool
 has_group(const gid_t *groups, size_t n, gid_t gid)
 {

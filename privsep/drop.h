@@ -21,6 +21,8 @@ struct drop {
 
 #define CAP_BIT(c)	(UINT64_C(1) << (c))
 
+/* Ends the process, with their names, where some of these are missing. */
+void	drop_need(uint64_t caps);
 /* Everything, and checks it by capget, getresuid, getresgid, getgroups,
  * prctl. Leaves the process non-dumpable with an empty ambient set. */
 void	drop_to(const struct drop *);

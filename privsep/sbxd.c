@@ -204,6 +204,7 @@ main(int argc, char **argv)
 	conf_run(check && verbose > 0);
 	if (check)
 		return (0);
+	start_powers();
 	paths_find();
 	boot_read();
 	start_state();

@@ -159,6 +159,7 @@ struct sbxd {
 extern struct sbxd	sbxd;
 
 /* sbxd_start.c: all that is done as root, in order; fatal on failure. */
+void		 start_powers(void);
 void		 start_state(void);
 void		 start_uids(void);
 void		 start_cgroup(void);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/un.h>
+#include <linux/capability.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -26,6 +27,21 @@
 
 #define RUN_DIR		"/run/sbx"
 #define GROUP_DEFAULT	"sbx"
+
+/* What the helpers keep, spawn gives to a session's start, and drop_to itself
+ * takes: told at once, not by whichever helper is the first to miss it. */
+#define START_CAPS	(CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_NET_ADMIN) | \
+			CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_DAC_OVERRIDE) | \
+			CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_FOWNER) | \
+			CAP_BIT(CAP_FSETID) | CAP_BIT(CAP_MKNOD) | \
+			CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SETGID) | \
+			CAP_BIT(CAP_SETFCAP) | CAP_BIT(CAP_SETPCAP))
+
+void
+start_powers(void)
+{
+	drop_need(START_CAPS);
+}
 
 /* A folder of root's that nobody else can write, made if it is not there. */
 static int

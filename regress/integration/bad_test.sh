@@ -417,10 +417,36 @@ locked_body()
 	int_end
 }
 
+atf_test_case powers
+powers_head()
+{
+	atf_set descr "started without all of root's capabilities: which are \
+missing, in one line"
+	atf_set require.user root
+}
+powers_body()
+{
+	int_tools
+	int_clean_mark
+	int_who root
+	for c in sys_admin net_admin mknod setfcap; do
+		atf_check -s exit:125 -o empty -e save:err \
+		    setpriv --bounding-set "-$c" \
+		    sbxctl run --repo "$P" -- true
+		atf_check -o match:"^sbxctl: .*started without these cap.*: $c: give" \
+		    cat err
+		atf_check_equal 1 "$(wc -l <err)"
+	done
+	atf_check -s exit:1 -o empty -e match:': mknod setfcap: give' \
+	    setpriv --bounding-set -mknod,-setfcap timeout 20 sbxd -d
+	[ ! -e "$SBX_STATE" ] || atf_fail "something was made"
+	int_clean_check
+}
+
 atf_init_test_cases()
 {
 	for c in repo names request usage state_unfit state_full clients \
-	    locked; do
+	    locked powers; do
 		atf_add_test_case "$c"
 	done
 }
