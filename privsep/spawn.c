@@ -4,6 +4,7 @@
  * SETUID, SETGID, SETFCAP. It owns every session's user namespace, so it is
  * root in all but name, and reads nobody but the broker and landd.
  */
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -106,6 +107,29 @@ program_open(const char *libexec, const char *name)
 	return (fd);
 }
 
+/*
+ * A container's /proc/sys is often read-only, and a session's limit on user
+ * namespaces is set in there. Not of it alone: the folder "user" is another
+ * one for each user namespace.
+ */
+static int
+spawn_proc(void)
+{
+	int	fs, mnt = -1;
+
+	if ((fs = fsopen("proc", FSOPEN_CLOEXEC)) != -1 &&
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		mnt = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
+		    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	if (fs != -1)
+		close(fs);
+	/* Where none may be made, what there is may do. */
+	if (mnt == -1 && (mnt = open("/proc", O_PATH | O_DIRECTORY |
+	    O_CLOEXEC)) == -1)
+		fatal("/proc");
+	return (mnt);
+}
+
 /* While still root: everything that is opened by path, ever. */
 static void
 spawn_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
@@ -120,6 +144,7 @@ spawn_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
 	spawn.exe_init = program_open(suite->libexec, "init");
 	spawn.exe_worker = program_open(suite->libexec, "worker");
 	spawn.exe_land = program_open(suite->libexec, "land");
+	spawn.proc = spawn_proc();
 	spawn.cgroup = -1;
 	if (suite->cgroup != NULL && (spawn.cgroup = open(suite->cgroup,
 	    O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)

@@ -30,6 +30,7 @@ struct spawn {
 	struct peer	*sbxd, *landd;
 	int		 exe_init, exe_worker, exe_land;	/* O_PATH */
 	int		 cgroup;	/* the suite's folder, -1: none */
+	int		 proc;		/* a /proc of its own, writable */
 	struct drop	 as_worker;	/* no power at all */
 	TAILQ_HEAD(, live) lives;
 	/* PEER has come for this session, START has not. */

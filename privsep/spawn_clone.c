@@ -29,13 +29,14 @@
 /* What init still needs: attaching and pivoting, opening netlink sockets. */
 #define INIT_CAPS	(CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_NET_ADMIN))
 
-/* The host's /proc is still there, and shows this namespace's own value. */
+/* The host's processes are in it, but of limits this namespace's own. */
 static int
 child_no_more_namespaces(void)
 {
 	int	fd, r;
 
-	fd = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+	fd = openat(spawn.proc, "sys/user/max_user_namespaces", O_WRONLY |
+	    O_CLOEXEC);
 	if (fd == -1)
 		return (-1);
 	r = write(fd, "0", 1) == 1 ? 0 : -1;

@@ -81,7 +81,8 @@ inside_gone(struct worker *w, const char *why)
 	} else
 		end_because(w, "init.ended", w->running ? "the session's "
 		    "first process ended before the command" : "the session's "
-		    "first process ended before the command was started");
+		    "first process ended before the command was started: the "
+		    "suite's log says why");
 	output_flow(w);
 	end_settle(w);
 }

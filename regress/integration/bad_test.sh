@@ -443,10 +443,31 @@ powers_body()
 	int_clean_check
 }
 
+atf_test_case container
+container_head()
+{
+	atf_set descr "what a container's /proc keeps read-only and masked \
+hinders no session, and stays as it is"
+	atf_set require.user root
+}
+container_body()
+{
+	mount --bind /proc/sys /proc/sys
+	mount -o remount,bind,ro /proc/sys
+	mount --bind /dev/null /proc/kmsg
+	limit=$(cat /proc/sys/user/max_user_namespaces)
+	atf_check test "$limit" -gt 0
+	int_begin
+	int_who user
+	atf_check -o inline:'0\n' run -- cat /proc/sys/user/max_user_namespaces
+	atf_check_equal "$limit" "$(cat /proc/sys/user/max_user_namespaces)"
+	int_end
+}
+
 atf_init_test_cases()
 {
 	for c in repo names request usage state_unfit state_full clients \
-	    locked powers; do
+	    locked powers container; do
 		atf_add_test_case "$c"
 	done
 }
