@@ -59,7 +59,7 @@ writes(void)
 	fd = opened("f4", O_RDWR);
 	map = mmap(NULL, 4, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map != MAP_FAILED) {
-		memcpy(map, "evil", 4);
+		*(char *)map = 'e';
 		told("mmap", msync(map, 4, MS_SYNC));
 	}
 	/* What was mapped from below before the copy-up stays read-only. */

@@ -431,14 +431,15 @@ powers_body()
 	int_who root
 	for c in sys_admin net_admin mknod setfcap; do
 		atf_check -s exit:125 -o empty -e save:err \
-		    setpriv --bounding-set "-$c" \
+		    setpriv --inh-caps "-$c" --bounding-set "-$c" \
 		    sbxctl run --repo "$P" -- true
 		atf_check -o match:"^sbxctl: .*started without these cap.*: $c: give" \
 		    cat err
 		atf_check_equal 1 "$(wc -l <err)"
 	done
 	atf_check -s exit:1 -o empty -e match:': mknod setfcap: give' \
-	    setpriv --bounding-set -mknod,-setfcap timeout 20 sbxd -d
+	    setpriv --inh-caps -mknod,-setfcap \
+	    --bounding-set -mknod,-setfcap timeout 20 sbxd -d
 	[ ! -e "$SBX_STATE" ] || atf_fail "something was made"
 	int_clean_check
 }
