@@ -84,7 +84,8 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 	struct m_SESSION	 m = {
 		.session = r->session, .name = r->name,
 		.state = s->erase ? "removed" : session_state(s),
-		.owner = r->owner, .user = r->user, .uid = r->uid, .project = r->project, .home = r->home,
+		.owner = r->owner, .user = r->user,
+		.uid = r->uid, .project = r->project, .home = r->home,
 		.cwd = r->cwd, .argv = r->argv, .hide = r->hide, .ro = r->ro,
 		.network = r->network, .created = r->created,
 		.ended = r->ended, .exited = r->exited, .status = r->status,
