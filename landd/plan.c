@@ -7,8 +7,9 @@
 #include "../common/limits.h"
 #include "plan.h"
 
-/* Room for the other fields of the message that carries the paths. */
-#define PATHS_BYTES	(LIMIT_LARGE - LIMIT_SMALL)
+/* Room for what else is in the messages that carry the paths: the hidden ones
+ * too, which are in one frame when they come. */
+#define PATHS_BYTES	(LIMIT_LARGE - 2 * LIMIT_FRAME)
 
 static const char *const op_words[OP_COUNT] = {
 	[OP_CHMOD] = "chmod", [OP_REPLACE] = "replace", [OP_DELETE] = "delete",

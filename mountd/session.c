@@ -78,6 +78,14 @@ session_unlock(struct session *s)
 	s->store = -1;
 }
 
+/* A child in the kernel's hands still may write: the lock is as long as it. */
+static void
+session_forsake(struct session *s)
+{
+	close(s->store);
+	s->store = -1;
+}
+
 static void
 session_free(struct session *s)
 {
@@ -463,7 +471,9 @@ session_failed(struct session *s, struct job *j)
 {
 	if (session_undo(s, j))
 		return;
-	if (!s->mounted)
+	if (!s->mounted && j->late && !j->reaped)
+		session_forsake(s);
+	else if (!s->mounted)
 		session_unlock(s);
 	/* Who has given a session up waits for its release, not for why. */
 	if (!(s->release && (j->type == MSG_PREP || j->undo)))

@@ -21,8 +21,8 @@ static struct event	*timer;
 static struct job	*spare;
 
 /*
- * In the child. The clock of a request runs from when there is one; that the
- * fresh mounts cannot be made is said to the one who asks.
+ * In the child. The clock of a request runs from when there is one. What was
+ * in the way now need not be when a session comes: then it makes its own.
  */
 int
 spare_run(struct child *c)
@@ -31,16 +31,16 @@ spare_run(struct child *c)
 	static struct msg	 store, prep;
 	const struct m_SFD	*m;
 	const char		*why;
-	bool			 made;
 
-	made = fresh_make(&fresh) == 0;
+	if (fresh_make(&fresh) == -1) {
+		log_warnx("no mounts beforehand: %s", fault_text());
+		_exit(1);
+	}
 	alarm(0);
 	if (imsg_recv(&c->ib, &store, -1, &why) != 1 ||
 	    imsg_recv(&c->ib, &prep, -1, &why) != 1)
 		_exit(0);	/* the parent is gone */
 	alarm(JOB_SECONDS);
-	if (!made)
-		return (-1);
 	if (store.type != MSG_SFD || prep.type != MSG_PREP)
 		fatalx("a spare was sent %s and %s", proto_name(store.type),
 		    proto_name(prep.type));

@@ -55,6 +55,9 @@ struct client {
 	struct peer	*peer;
 	uid_t		 uid;
 	unsigned int	 waits;		/* WAITs and DOCTORs under way */
+	int		 stream;	/* a patch that it reads, -1 */
+	uint32_t	 stream_id;
+	uint64_t	 chunk;
 };
 
 /* Who waits for a session's end. */
@@ -88,7 +91,8 @@ struct session {
 	bool		 killed, released;
 	uint32_t	 release;	/* RELEASE's number */
 	bool		 pristine;	/* its project's layer is empty */
-	struct event	*unsynced;	/* record and seal, not on disk yet */
+	bool		 unsynced;	/* record or seal is not on disk yet */
+	struct event	*sync;
 	/* removal: who waits for it, if anybody does */
 	bool		 erase;
 	bool		 forced;	/* whatever of it cannot be removed */
@@ -107,6 +111,7 @@ enum job_what {
 /* What a recovery takes over from the landing that failed: whose it was, and
  * what its client hears if nothing of it arrived. */
 struct owed {
+	uid_t		 uid;		/* whose request it was */
 	char		 actor[LIMIT_NAME + 1];
 	char		 code[65], error[LIMIT_MESSAGE + 1];
 };
@@ -119,15 +124,13 @@ struct job {
 	struct client	*client;	/* NULL: gone, or our own */
 	uint32_t	 reqid;
 	bool		 live, frozen, staged;
-	bool		 streams;	/* the patch, as fast as it is read */
 	bool		 asked;		/* RECOVER, since a client wants more */
 	uint8_t		 digest[LIMIT_DIGEST];
 	bool		 digest_set;
 	char		**paths;	/* of a discard */
 	size_t		 npaths;
 	struct owed	 owed;
-	int		 patch;		/* what is streamed, -1 */
-	uint64_t	 chunk;
+	int		 patch;		/* what will be streamed, -1 */
 	uint64_t	 files, skipped, ignored;	/* of LANDING */
 	bool		 landing;
 	uint8_t		 computed[LIMIT_DIGEST];
@@ -251,7 +254,11 @@ void		 client_on_patch(struct peer *, struct msg *);
 void		 client_on_apply(struct peer *, struct msg *);
 void		 client_on_discard(struct peer *, struct msg *);
 void		 client_on_remove(struct peer *, struct msg *);
-void		 job_stream(struct client *);
+
+/* sbxd_stream.c: takes the descriptor over unless one is under way. */
+bool		 stream_start(struct client *, uint32_t reqid, int fd);
+void		 stream_go(struct client *);
+void		 streams_stop(void);
 /* Its client is gone. */
 void		 job_abandon(struct job *);
 /* A number for a request of ours that is no other's. */

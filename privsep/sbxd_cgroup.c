@@ -16,6 +16,8 @@
 #include "../common/log.h"
 #include "sbxd.h"
 
+#define SUITES_MAX	100	/* of one number, in as many pid namespaces */
+
 /* Where the v2 tree is mounted; "" if nowhere. */
 static void
 cgroup_mount(char *out, size_t size)
@@ -98,17 +100,21 @@ static void
 cgroup_sweep(const char *path)
 {
 	struct dirent	*de;
-	const char	*bad;
+	char		*end;
 	DIR		*d;
-	pid_t		 pid;
+	long		 pid;
 
 	if ((d = opendir(path)) == NULL)
 		return;
 	while ((de = readdir(d)) != NULL) {
 		if (strncmp(de->d_name, "sbx-", 4) != 0)
 			continue;
-		pid = (pid_t)strtonum(de->d_name + 4, 1, INT_MAX, &bad);
-		if (bad == NULL && kill(pid, 0) == -1 && errno == ESRCH)
+		pid = strtol(de->d_name + 4, &end, 10);
+		if (pid <= 0 || pid > INT_MAX || (*end != '\0' && *end != '.'))
+			continue;
+		/* None of our own number is ours yet. */
+		if (pid == getpid() || (kill((pid_t)pid, 0) == -1 &&
+		    errno == ESRCH))
 			cgroup_drop(dirfd(d), de->d_name);
 	}
 	closedir(d);
@@ -119,6 +125,7 @@ start_cgroup(void)
 {
 	char	mnt[LIMIT_PATH + 1], self[LIMIT_PATH + 1];
 	char	path[LIMIT_PATH + 16];
+	int	i;
 
 	cgroup_mount(mnt, sizeof(mnt));
 	if (mnt[0] == '\0') {
@@ -133,10 +140,15 @@ start_cgroup(void)
 	if (snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/sbx-%d", mnt,
 	    self, (int)getpid()) >= (int)sizeof(sbxd.cgroup))
 		fatalx("the path of our control group is too long");
-	if (mkdir(sbxd.cgroup, 0755) == -1 && errno != EEXIST)
-		fatal("%s", sbxd.cgroup);
+	/* One of another pid namespace's may be there, by our number. */
+	for (i = 0; mkdir(sbxd.cgroup, 0755) == -1; i++) {
+		if (errno != EEXIST || i == SUITES_MAX)
+			fatal("%s", sbxd.cgroup);
+		snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/sbx-%d.%d",
+		    mnt, self, (int)getpid(), i);
+	}
 	snprintf(path, sizeof(path), "%s/spawn", sbxd.cgroup);
-	if (mkdir(path, 0755) == -1 && errno != EEXIST)
+	if (mkdir(path, 0755) == -1)
 		fatal("%s", path);
 	/* A mover needs write on the common ancestor's list as well. */
 	if (chmod(sbxd.cgroup, 0755) == -1)

@@ -171,6 +171,8 @@ client_drop(struct client *c)
 		if (j->client == c)
 			job_abandon(j);
 	doctor_client_gone(c);
+	if (c->stream != -1)
+		close(c->stream);
 	TAILQ_REMOVE(&sbxd.clients, c, entry);
 	sbxd.nclients--;
 	peer_free(c->peer);
@@ -195,7 +197,7 @@ client_gone(struct peer *p, const char *why)
 static void
 client_drained(struct peer *p)
 {
-	job_stream(p->ctx);
+	stream_go(p->ctx);
 }
 
 static void
@@ -333,6 +335,7 @@ client_new(int fd)
 		return;
 	}
 	c->uid = cred.uid;
+	c->stream = -1;
 	c->peer = peer_new(sbxd.base, fd, ROLE_SBXD, ROLE_CLIENT, &client_ops,
 	    c);
 	if (c->peer == NULL) {

@@ -16,10 +16,11 @@ job_forget(struct session *s)
 {
 	struct job	*j = job_new(s, J_FORGET, NULL, 0);
 
-	if (s->remover != NULL)
+	if (s->remover != NULL) {
+		j->owed.uid = s->remover->uid;
 		snprintf(j->owed.actor, sizeof(j->owed.actor), "uid:%u",
-		    (unsigned int)s->remover->uid);
-	else
+		    (unsigned int)j->owed.uid);
+	} else
 		strlcpy(j->owed.actor, s->rec.r.owner, sizeof(j->owed.actor));
 	job_start(j);
 }
@@ -72,7 +73,7 @@ job_forgot(struct job *j, const char *code, const char *why)
 	bool		 goes;
 
 	goes = code == NULL || s->forced || forget_is_hopeless(code);
-	audit("forget", s, s->remover != NULL ? s->remover->uid : 0, NULL,
+	audit("forget", s, j->owed.uid, NULL,
 	    "result=%s actor=%s", code != NULL ? code : "ok", j->owed.actor);
 	job_finish(j);
 	if (!goes) {

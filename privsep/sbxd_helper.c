@@ -308,7 +308,7 @@ landd_on_sealed(struct peer *p, struct msg *msg)
 	(void)p;
 	if (s == NULL || s->state != S_STARTING)
 		return;
-	/* Synced with the record: session_sync. */
+	s->unsynced = true;
 	if (whole_write(s->dir, "seal", m->seal.p, m->seal.len, false) == -1) {
 		session_fail(s, "state.failed", "writing its seal");
 		return;

@@ -64,6 +64,7 @@ job_new(struct session *s, enum job_what what, struct client *c,
 	j->session = s;
 	j->what = what;
 	j->client = c;
+	j->owed.uid = c != NULL ? c->uid : sbxd.uids[UID_SBXD];
 	j->reqid = reqid;
 	j->patch = -1;
 	j->result.fd = -1;
@@ -128,15 +129,6 @@ job_answer_error(struct job *j, const char *code, const char *why)
 		    j->session->rec.r.session, why);
 }
 
-static uid_t
-job_uid(const struct job *j)
-{
-	const struct client	*c = j->what == J_FORGET ?
-				    j->session->remover : j->client;
-
-	return (c != NULL ? c->uid : 0);
-}
-
 /* warning: what did not follow, NULL. */
 static void
 job_landed(struct job *j, const char *warning)
@@ -146,7 +138,7 @@ job_landed(struct job *j, const char *warning)
 
 	j->session->unrecovered = false;
 	digest_hex(j->computed, hex);
-	audit(job_words[j->what], j->session, job_uid(j), j->result.body !=
+	audit(job_words[j->what], j->session, j->owed.uid, j->result.body !=
 	    NULL ? &((const struct m_LANDED *)j->result.body)->paths : NULL,
 	    "digest=%s files=%llu result=ok actor=%s", j->landing ? hex : "-",
 	    (unsigned long long)j->landed, j->owed.actor);
@@ -202,7 +194,7 @@ job_fail(struct job *j, const char *code, const char *why)
 	}
 	s->unrecovered = job_interrupted(s);
 	if (job_writes(j)) {
-		audit(job_words[j->what], s, job_uid(j), NULL,
+		audit(job_words[j->what], s, j->owed.uid, NULL,
 		    "result=%s actor=%s", code, j->owed.actor);
 		/* A recovery that failed keeps its journal for the next. */
 		if (j->what != J_RECOVER)
@@ -271,6 +263,14 @@ job_hides(const struct m_RECORD *r, struct strv *hide)
 		hide->v[hide->n++] = sbxd.conf.state;
 }
 
+/* A landing's child, or a client, may have chosen as many as one message takes,
+ * and then there is no room for the other list. */
+static bool
+lists_fit(const struct strv *a, const struct strv *b)
+{
+	return (strv_bytes(a) + strv_bytes(b) <= LIMIT_LARGE - LIMIT_FRAME);
+}
+
 static void
 job_send(struct job *j)
 {
@@ -280,6 +280,7 @@ job_send(struct job *j)
 		.session = r->session, .what = job_words[j->what],
 		.live = j->live, .seal = { seal, 0 }
 	};
+	bool			 fits;
 
 	if (seal_read(j->session, seal, &m.seal.len) == -1) {
 		job_fail(j, "land.unsealed", "the session has no seal: it "
@@ -297,9 +298,14 @@ job_send(struct job *j)
 		m.paths.n = j->npaths;
 	}
 	job_hides(r, &m.hide);
-	peer_send(sbxd.helper[H_LANDD], MSG_JOB, j->id, -1, &m);
+	fits = lists_fit(&m.paths, &m.hide);
+	if (fits)
+		peer_send(sbxd.helper[H_LANDD], MSG_JOB, j->id, -1, &m);
 	free(m.hide.v);
-	if (job_files(j) == -1)
+	if (!fits)
+		job_fail(j, "request.toolarge", "the paths are too many or "
+		    "too long for one request: name fewer");
+	else if (job_files(j) == -1)
 		job_fail(j, "state.failed", "its journal or baselines in the "
 		    "state cannot be opened");
 }
@@ -311,7 +317,7 @@ job_start(struct job *j)
 
 	session_sync(j->session);
 	if ((job_writes(j) || j->what == J_FORGET) && audit(job_words[j->
-	    what], j->session, job_uid(j), NULL, "result=begun actor=%s",
+	    what], j->session, j->owed.uid, NULL, "result=begun actor=%s",
 	    j->owed.actor) == -1) {
 		job_fail(j, "audit.failed", "the audit log cannot be written: "
 		    "nothing is done");
@@ -450,6 +456,10 @@ job_clean(struct job *j, const struct m_LANDED *m)
 		job_on_cleaned(j->session);
 		return;
 	}
+	if (!lists_fit(&clean.paths, &clean.hide)) {
+		job_unclean(j, "their names do not fit one request");
+		return;
+	}
 	peer_send(sbxd.helper[H_MOUNTD], MSG_CLEAN, j->id, -1, &clean);
 }
 
@@ -524,12 +534,13 @@ landd_on_end(struct peer *p, struct msg *msg)
 		return;
 	}
 	if (j->what == J_PATCH && j->patch != -1 && j->client != NULL) {
-		j->streams = true;
-		job_thaw(j);
-		job_stream(j->client);
-		return;
-	}
-	if (j->client != NULL)
+		if (!stream_start(j->client, j->reqid, j->patch)) {
+			job_fail(j, "client.busy", "another patch is on its "
+			    "way to this connection: read it first");
+			return;
+		}
+		j->patch = -1;
+	} else if (j->client != NULL)
 		peer_send(j->client->peer, MSG_END, j->reqid, -1, NULL);
 	job_finish(j);
 }
@@ -549,6 +560,7 @@ jobs_stop(void)
 {
 	struct job	*j, *next;
 
+	streams_stop();
 	TAILQ_FOREACH_SAFE(j, &sbxd.jobs, entry, next)
 		if (!job_writes(j) && j->what != J_FORGET)
 			job_fail(j, "suite.ending", "the suite was stopped");

@@ -58,44 +58,6 @@ owner_is(struct peer *p, uint32_t id, const struct session *s)
 	return (false);
 }
 
-/* One piece; false when there is no more, or no more can be read. */
-static bool
-job_chunk(struct job *j)
-{
-	uint8_t		buf[LIMIT_CHUNK];
-	struct m_CHUNK	chunk = { .n = j->chunk, .data = { buf, 0 } };
-	ssize_t		n;
-
-	n = pread(j->patch, buf, sizeof(buf),
-	    (off_t)(j->chunk * LIMIT_CHUNK));
-	if (n == -1) {
-		job_fail(j, "state.failed", "reading the patch");
-		return (false);
-	}
-	if (n == 0) {
-		peer_send(j->client->peer, MSG_END, j->reqid, -1, NULL);
-		job_finish(j);
-		return (false);
-	}
-	chunk.data.len = (size_t)n;
-	j->chunk++;
-	peer_send(j->client->peer, MSG_CHUNK, j->reqid, -1, &chunk);
-	return (true);
-}
-
-/* As fast as the client takes it, and no more is held for it. */
-void
-job_stream(struct client *c)
-{
-	struct job	*j, *next;
-
-	TAILQ_FOREACH_SAFE(j, &sbxd.jobs, entry, next)
-		while (j->client == c && j->streams &&
-		    peer_queued(c->peer) < LIMIT_OUTQ)
-			if (!job_chunk(j))
-				break;
-}
-
 /* A job that writes: who wanted it goes into the audit log. */
 static struct job *
 job_for(struct session *s, enum job_what what, struct client *c, uint32_t id,

@@ -120,8 +120,8 @@ session_free(struct session *s)
 	sbxd.nsessions--;
 	if (s->worker != NULL)
 		peer_free(s->worker);
-	if (s->unsynced != NULL)
-		event_free(s->unsynced);
+	if (s->sync != NULL)
+		event_free(s->sync);
 	if (s->starter_fd != -1)
 		close(s->starter_fd);
 	if (s->dir != -1)
@@ -133,6 +133,7 @@ session_free(struct session *s)
 void
 session_save(struct session *s)
 {
+	s->unsynced = true;
 	s->rec.r.state = state_names[s->state];
 	if (record_save(&s->rec, s->dir) == -1)
 		log_warn("writing the record of session %s",
@@ -155,10 +156,9 @@ file_sync(int dir, const char *name)
 void
 session_sync(struct session *s)
 {
-	if (s->unsynced == NULL)
+	if (!s->unsynced)
 		return;
-	event_free(s->unsynced);
-	s->unsynced = NULL;
+	s->unsynced = false;
 	if (file_sync(s->dir, "record") == -1 ||
 	    file_sync(s->dir, "seal") == -1 || fsync(s->dir) == -1 ||
 	    fsync(sbxd.dir) == -1)
@@ -184,8 +184,8 @@ session_sync_soon(struct session *s)
 {
 	static const struct timeval	tv = { 0, SYNC_AFTER };
 
-	s->unsynced = evtimer_new(sbxd.base, session_on_sync, s);
-	if (s->unsynced == NULL || event_add(s->unsynced, &tv) == -1)
+	s->sync = evtimer_new(sbxd.base, session_on_sync, s);
+	if (s->sync == NULL || event_add(s->sync, &tv) == -1)
 		fatalx("a timer");
 }
 
@@ -203,9 +203,11 @@ session_set(struct session *s, enum session_state state, const char *reason)
 static void
 folder_remove(const char *id)
 {
+	/* The record last: what is left by a crash is a session still, or,
+	 * marked, on its way out. */
 	static const char *const	files[] = {
-		"record", "record.new", "seal", "baseline", "baseline.new",
-		"journal"
+		"record.new", "seal", "baseline", "baseline.new", "journal",
+		"record", "removed"
 	};
 	size_t				i;
 	int				dir;
@@ -235,11 +237,22 @@ session_erase(struct session *s, struct client *c, uint32_t id)
 		session_erase_layer(s);
 }
 
+/* From here on it is gone, whatever happens: session_unborn goes on with it
+ * at the next start. */
+static void
+session_mark(struct session *s)
+{
+	if (renameat(s->dir, "record", s->dir, "removed") == -1 &&
+	    errno != ENOENT)
+		log_warn("the record of session %s", s->rec.r.session);
+}
+
 void
 session_erase_layer(struct session *s)
 {
 	struct m_SID	sid = { .session = s->rec.r.session };
 
+	session_mark(s);
 	peer_send(sbxd.helper[H_MOUNTD], MSG_ERASE, 0, -1, &sid);
 }
 
@@ -257,6 +270,7 @@ session_erase_failed(struct session *s, const char *code, const char *why)
 	s->remover = NULL;
 	s->erase = s->forced = false;
 	session_save(s);
+	unlinkat(s->dir, "removed", 0);
 	idle_check();
 }
 
@@ -301,8 +315,10 @@ session_untouched(struct session *s)
 	TAILQ_FOREACH(w, &s->waiters, entry)
 		if (w->remove)
 			s->erase = true;
-	if (s->erase)
-		session_answer(s, true);
+	if (!s->erase)
+		return;
+	session_mark(s);
+	session_answer(s, true);
 }
 
 /* The processes and mounts are gone: the session is only its layer now. */
@@ -395,16 +411,20 @@ record_is_live(const char *state)
 }
 
 /*
- * Killed at its birth, before it had a record: then nothing of it ever ran.
- * A folder with a seal in it is not such a one, and stays.
+ * Killed at its birth, before it had a record, or in the middle of its
+ * removal. A folder with anything else in it is not such a one, and stays.
  */
 static bool
 session_unborn(const char *id, int dir)
 {
 	struct m_SID	sid = { .session = id };
+	struct stat	st;
 
 	unlinkat(dir, "record.new", 0);
-	if (unlinkat(sbxd.dir, id, AT_REMOVEDIR) == -1)
+	if (fstatat(dir, "record", &st, AT_SYMLINK_NOFOLLOW) == -1 &&
+	    fstatat(dir, "removed", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		folder_remove(id);
+	else if (unlinkat(sbxd.dir, id, AT_REMOVEDIR) == -1)
 		return (false);
 	if (unlink(id) == -1 && errno != ENOENT)
 		log_warn("the socket of session %s", id);

@@ -71,6 +71,135 @@ reader_body()
 	int_end
 }
 
+atf_test_case slow
+slow_head()
+{
+	atf_set descr "one that reads slowly keeps nobody from the session"
+	atf_set require.user root
+}
+slow_body()
+{
+	int_begin
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	int_keep sh -c 'seq 2000000 >n'
+	rm -f slow.in
+	mkfifo slow.in
+	setpriv --reuid "$int_user" --clear-groups "$tools/client" \
+	    "$SBX_STATE/sbxd.sock" slow "$sid" <slow.in >slow.out 2>&1 &
+	slow=$!
+	exec 9>slow.in
+	int_wait sh -c '[ "$(grep -c read slow.out)" -ge 3 ]'
+	atf_check -o match:'A  n' sbxctl changes "$sid"
+	# Not by this client's number of them either.
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	atf_check -o ignore sbxctl rm "$sid"
+	atf_check -s exit:0 kill -0 "$slow"
+	exec 9>&-
+	wait "$slow" || atf_fail "$(cat slow.out)"
+	int_end
+}
+
+atf_test_case names
+names_head()
+{
+	atf_set descr "names that fill a message, and hidden ones beside them"
+	atf_set require.user root
+	atf_set timeout 120
+}
+names_body()
+{
+	int_begin
+	int_who root
+	# Files in a folder so deep that their paths have some 4,000 bytes.
+	cat >"$tools/deep" <<-'EOT'
+		#!/usr/bin/env python3
+		import os, sys
+		for i in range(19):
+		    os.mkdir("d" * 200)
+		    os.chdir("d" * 200)
+		for i in range(int(sys.argv[1])):
+		    open("%0100d" % i, "w").close()
+	EOT
+	chmod 755 "$tools/deep"
+	hide=$(printf %0240d 0)
+	set --
+	for i in $(seq 45); do
+		set -- "$@" --hide "/srv/$i/$hide/$hide/$hide/$hide"
+	done
+	run --keep "$@" -- deep 1000 2>kept || atf_fail "$(cat kept)"
+	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
+	atf_check -o match:'landed' sbxctl apply --yes "$sid"
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm "$sid"
+	rm -r "$P/d"*
+	run --keep "$@" -- deep 1055 2>kept || atf_fail "$(cat kept)"
+	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
+	int_refused 1 'one landing takes' sbxctl apply --yes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
+atf_test_case synced
+synced_head()
+{
+	atf_set descr "a session that is said to be kept is on the disk"
+	atf_set require.user root
+}
+synced_body()
+{
+	int_begin
+	int_who root
+	strace -qq -e trace=fsync,renameat -o trace -p "$sbx_suite" 2>err &
+	strace=$!
+	int_wait sh -c "grep -q '^TracerPid:.*[1-9]' /proc/$sbx_suite/status"
+	# Longer than it takes until the record of the start is synced.
+	int_keep sh -c 'echo x >f; sleep 0.5'
+	kill "$strace"
+	wait "$strace" || :
+	sed -n 's/^\([a-z]*\)(.*"record".*/\1/p; s/^\(fsync\)(.*/\1/p' trace |
+	    uniq >calls
+	# The last of all is no rename that nothing has followed.
+	atf_check -o inline:'fsync\n' tail -n 1 calls
+	atf_check test "$(grep -c renameat calls)" -ge 2
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
+atf_test_case gone
+gone_head()
+{
+	atf_set descr "whose landing it was is told, though that one has gone"
+	atf_set require.user root
+}
+gone_body()
+{
+	int_begin
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	uid=$(id -u "$int_user")
+	atf_check -e save:kept sbx-as "$int_user" sbxctl run --keep \
+	    --repo "$P" -- sh -c 'echo x >>a.txt'
+	int_kept kept
+	stall "$(pgrep -x spawn)" renameat2 1 >stall.out 2>stall.err &
+	stall=$!
+	int_wait_file stall.out ready
+	sbx-as "$int_user" sbxctl apply --yes "$sid" >out 2>err &
+	ctl=$!
+	int_wait_file stall.out stalled
+	pkill -9 -U "$uid" -x sbxctl
+	kill -9 "$ctl" 2>/dev/null || :
+	wait "$ctl" || :
+	kill "$stall"
+	wait "$stall" || :
+	int_wait grep -q "apply session=$sid .*result=ok" "$SBX_STATE/sbxd/audit"
+	grep "session=$sid " "$SBX_STATE/sbxd/audit" >lines
+	atf_check -o match:"peer=$uid " cat lines
+	atf_check -s exit:1 grep 'peer=0 ' lines
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
 atf_test_case interrupted
 interrupted_head()
 {
@@ -130,6 +259,10 @@ atf_init_test_cases()
 {
 	atf_add_test_case lists
 	atf_add_test_case reader
+	atf_add_test_case slow
+	atf_add_test_case names
+	atf_add_test_case synced
+	atf_add_test_case gone
 	atf_add_test_case interrupted
 	atf_add_test_case leftovers
 }

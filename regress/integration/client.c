@@ -9,6 +9,7 @@
  *	hold N		N connections at once, held until stdin ends
  *	mute N		HELLO, N requests, and never a read; until stdin ends
  *	leave SID	asks for its patch and goes in the middle of it
+ *	slow SID	asks for its patch and reads a little of it each second
  *	owner SID	asks for all that is its owner's, each on a line
  *	plain PROJECT	NEW with nothing that is optional: a command that
  *			writes its umask there; says the session's id
@@ -193,6 +194,29 @@ leave(const char *sid)
 	exit(0);
 }
 
+/* Reads 60 KB a second of a patch, which is progress; until stdin ends. */
+static void
+slow(const char *sid)
+{
+	struct m_PATCH	 m = { .session = sid };
+	struct pollfd	 in = { .fd = STDIN_FILENO, .events = POLLIN };
+	struct imsgbuf	 ib;
+	int		 fd = connected();
+	char		 buf[60000];
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, dup(fd), ROLE_CLIENT, ROLE_SBXD) == -1 ||
+	    imsg_send(&ib, MSG_PATCH, 1, -1, &m) == -1)
+		err(2, "PATCH");
+	do {
+		if (read(fd, buf, sizeof(buf)) <= 0)
+			errx(2, "dropped");
+		printf("read\n");
+		fflush(stdout);
+	} while (poll(&in, 1, 1000) == 0);
+	exit(0);
+}
+
 /* One request, and what became of it: "SHOW: SESSION", "APPLY: auth.denied". */
 static void
 ask(struct imsgbuf *ib, uint32_t type, const void *body)
@@ -303,6 +327,8 @@ main(int argc, char **argv)
 		mute(n);
 	else if (strcmp(argv[2], "leave") == 0 && argc > 3)
 		leave(argv[3]);
+	else if (strcmp(argv[2], "slow") == 0 && argc > 3)
+		slow(argv[3]);
 	else if (strcmp(argv[2], "owner") == 0 && argc > 3)
 		owner(argv[3]);
 	else if (strcmp(argv[2], "plain") == 0 && argc > 3)

@@ -17,7 +17,7 @@ all_gone()
 	atf_check -s exit:1 -o empty grep -e ' sbx ' -e ' overlay ' \
 	    /proc/self/mountinfo
 	if [ "${1-}" = but-group ]; then
-		for g in $(int_cleanstate | grep -E '/sbx-[0-9]+(/.*)?$'); do
+		for g in $(int_cleanstate | grep -E '/sbx-[0-9.]+(/.*)?$'); do
 			case $g in
 			*/sbx-*/spawn | */sbx-*[0-9]) ;;
 			*) atf_fail "a session's control group is left: $g" ;;

@@ -189,6 +189,13 @@ spare_body()
 	done
 	cd "$SBX_SCRATCH" || atf_fail "$SBX_SCRATCH"
 	int_state_check
+	# What was in its way is no matter to a session that comes later.
+	spare
+	mount --bind "$P/a.txt" /dev/full
+	atf_check run -- true
+	int_wait grep -q 'no mounts beforehand' "$SBX_SCRATCH/sbxd.log"
+	umount /dev/full
+	atf_check -o inline:'three\n' run -- echo three
 	spare
 	kill -STOP "$spare"
 	int_refused 125 'nothing in ten seconds' run -- true
@@ -358,10 +365,52 @@ unsealed_body()
 	all_gone
 }
 
+atf_test_case removed
+removed_head()
+{
+	atf_set descr "what was removed stays so, though the suite is killed \
+in the middle of it"
+	atf_set require.user root
+	atf_set timeout 60
+}
+removed_body()
+{
+	int_tools
+	int_who user
+	int_clean_mark
+	for i in 1 2 3 4 5; do
+		int_suite
+		for j in 1 2 3; do
+			atf_check run -- true
+		done
+		kill -9 "$sbx_suite"
+		wait "$sbx_suite" || :
+		all_gone but-group
+		int_suite
+		atf_check -o empty -e ignore sbxctl ls
+		int_state_check
+		int_stop
+	done
+	# Nor where it was cut off between any two of its files.
+	for left in 'seal removed' removed 'record.new removed'; do
+		mkdir "$SBX_STATE/sbxd/aaaaaaaaaaaa"
+		for f in $left; do
+			: >"$SBX_STATE/sbxd/aaaaaaaaaaaa/$f"
+		done
+		chown -R --reference="$SBX_STATE/sbxd" \
+		    "$SBX_STATE/sbxd/aaaaaaaaaaaa"
+		int_suite
+		atf_check -o empty -e ignore sbxctl ls
+		int_stop
+		int_state_check
+	done
+	all_gone
+}
+
 atf_init_test_cases()
 {
 	for c in sbxd spawn netd mountd landd session starting spare landing \
-	    rollback unsealed; do
+	    rollback unsealed removed; do
 		atf_add_test_case "$c"
 	done
 }
