@@ -207,16 +207,10 @@ void		 session_save(struct session *);
 void		 session_sync_soon(struct session *);
 void		 session_sync(struct session *);
 void		 session_answer(struct session *, bool removed);
-void		 session_untouched(struct session *);
 void		 session_end(struct session *, const char *reason);
 void		 session_fail(struct session *, const char *code,
 		    const char *reason);
 void		 session_settled(struct session *);
-void		 session_erase(struct session *, struct client *, uint32_t);
-void		 session_erase_layer(struct session *);
-void		 session_erase_failed(struct session *, const char *code,
-		    const char *why);
-void		 session_remove(struct session *);
 void		 sessions_stop(void);
 void		 idle_check(void);
 
@@ -254,6 +248,16 @@ void		 client_on_patch(struct peer *, struct msg *);
 void		 client_on_apply(struct peer *, struct msg *);
 void		 client_on_discard(struct peer *, struct msg *);
 void		 client_on_remove(struct peer *, struct msg *);
+
+/* sbxd_remove.c */
+void		 session_erase(struct session *, struct client *, uint32_t);
+void		 session_erase_layer(struct session *);
+void		 session_erase_failed(struct session *, const char *code,
+		    const char *why);
+void		 session_remove(struct session *);
+void		 session_untouched(struct session *);
+/* False: the folder is that of a session that is there. */
+bool		 session_unborn(const char *id, int dir);
 
 /* sbxd_stream.c: takes the descriptor over unless one is under way. */
 bool		 stream_start(struct client *, uint32_t reqid, int fd);

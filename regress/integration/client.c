@@ -202,6 +202,7 @@ slow(const char *sid)
 	struct pollfd	 in = { .fd = STDIN_FILENO, .events = POLLIN };
 	struct imsgbuf	 ib;
 	int		 fd = connected();
+	struct pollfd	 out = { .fd = fd, .events = POLLIN };
 	char		 buf[60000];
 
 	hello(fd, PROTO_VERSION);
@@ -209,7 +210,8 @@ slow(const char *sid)
 	    imsg_send(&ib, MSG_PATCH, 1, -1, &m) == -1)
 		err(2, "PATCH");
 	do {
-		if (read(fd, buf, sizeof(buf)) <= 0)
+		if (poll(&out, 1, 20000) != 1 ||
+		    read(fd, buf, sizeof(buf)) <= 0)
 			errx(2, "dropped");
 		printf("read\n");
 		fflush(stdout);
