@@ -280,10 +280,9 @@ killed_body()
 	wait "$ctl" || :
 	wait "$sbx_suite" || :
 	int_wait sh -c '! pgrep -x "spawn|landd|netd" >/dev/null'
+	# What was begun by then is ended by the next one.
 	int_suite
-	atf_check -o match:"^$sid .*ended" sbxctl ls
-	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
-	atf_check -o match:removed sbxctl rm "$sid"
+	atf_check -o empty -e ignore sbxctl ls
 	int_state_check
 	int_end
 }
