@@ -41,6 +41,7 @@ struct proc_start {
 	const char	*argv0, *argv1;	/* argv1: NULL for none */
 	const int	*fds;
 	size_t		 nfds;
+	const int	*cgroup;	/* a v2 group to be born in, or NULL */
 	/* Runs in the child before exec (drop of ids); -1 ends it. */
 	int		(*setup)(void *);
 	void		*arg;

@@ -169,9 +169,10 @@ void		 start_cgroup(void);
 void		 start_socket(void);
 void		 start_helpers(void);
 void		 start_confine(void);
-/* One of libexec's programs; our end of its fd 3. */
-int		 start_program(const char *name, const char *argv1,
-		    bool keep_stdout, pid_t *);
+/* One of libexec's programs, in that control group (-1: in ours); our end of
+ * its fd 3. With an argument it prints for us: it keeps our stdout. */
+int		 start_program(const char *name, const char *argv1, int cgroup,
+		    pid_t *);
 /* sbxd_conf.c: conf's settings into sbxd.conf; print: sbxd -nv. */
 void		 conf_run(bool print);
 

@@ -103,7 +103,7 @@ conf_run(bool print)
 	};
 	struct imsgbuf	ib;
 	pid_t		pid;
-	int		fd = start_program("conf", print ? "-v" : NULL, print,
+	int		fd = start_program("conf", print ? "-v" : NULL, -1,
 			    &pid);
 
 	if (imsg_init(&ib, fd, ROLE_SBXD, ROLE_CONF) == -1)

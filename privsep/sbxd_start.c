@@ -195,31 +195,30 @@ static const struct {
 };
 
 /* spawn lives in a leaf of its own: where processes are, no session's group
- * could get a controller. */
-static void
-spawn_place(pid_t pid)
+ * could get a controller. -1: there are no groups. */
+static int
+spawn_place(void)
 {
 	char	path[LIMIT_PATH + 32];
 	int	fd;
 
 	if (sbxd.cgroup[0] == '\0')
-		return;
-	snprintf(path, sizeof(path), "%s/spawn/cgroup.procs", sbxd.cgroup);
-	if ((fd = open(path, O_WRONLY | O_CLOEXEC)) == -1 ||
-	    dprintf(fd, "%d", (int)pid) < 0)
-		fatal("moving spawn into %s", path);
-	close(fd);
+		return (-1);
+	snprintf(path, sizeof(path), "%s/spawn", sbxd.cgroup);
+	if ((fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) == -1)
+		fatal("%s", path);
+	return (fd);
 }
 
 int
-start_program(const char *name, const char *argv1, bool keep_stdout,
-    pid_t *pid)
+start_program(const char *name, const char *argv1, int cgroup, pid_t *pid)
 {
 	char			path[LIMIT_PATH + 32];
 	int			pair[2];
 	struct proc_start	ps = {
 		.exe = -1, .path = path, .argv0 = name, .argv1 = argv1,
-		.fds = &pair[1], .nfds = 1, .keep_stdout = keep_stdout
+		.fds = &pair[1], .nfds = 1, .keep_stdout = argv1 != NULL,
+		.cgroup = cgroup != -1 ? &cgroup : NULL
 	};
 
 	snprintf(path, sizeof(path), "%s/%s", sbxd.conf.libexec, name);
@@ -237,10 +236,11 @@ static void
 helper_exec(enum helper h)
 {
 	pid_t	pid;
-	int	fd = start_program(helpers[h].name, NULL, false, &pid);
+	int	cgroup = h == H_SPAWN ? spawn_place() : -1;
+	int	fd = start_program(helpers[h].name, NULL, cgroup, &pid);
 
-	if (h == H_SPAWN)
-		spawn_place(pid);
+	if (cgroup != -1)
+		close(cgroup);
 	sbxd.helper[h] = helper_peer(h, fd);
 	peer_pause(sbxd.helper[h]);
 }
