@@ -61,6 +61,8 @@ mode_set(struct filter *f, uint32_t mode, bool on)
 		f->alternate_mode = (uint16_t)mode;
 		return;
 	}
+	if (mode == 6 && on)
+		f->origin = true;
 	for (i = 0; i < MODES; i++) {
 		if (filter_modes[i].mode != mode)
 			continue;
@@ -101,10 +103,38 @@ filter_full(struct filter *f)
 	f->modes = 0;
 	f->insert = f->keypad = f->shifted = f->charset = false;
 	f->sgr = f->region = f->cursor_style = f->modify_keys = false;
-	f->alternate = false;
+	f->alternate = f->link = f->status = false;
 	f->colours = 0;
 	f->keys[0] = f->keys[1] = 0;
 	f->keys_set[0] = f->keys_set[1] = false;
+}
+
+/* Attributes, character sets, origin and wrap mode: they are put back until
+ * the session itself sets them anew. Origin mode only if it can have been
+ * saved: putting it back moves the cursor. */
+void
+filter_restored(struct filter *f)
+{
+	if (f->origin)
+		mode_set(f, 6, true);
+	mode_set(f, 7, false);
+	f->sgr = f->shifted = f->charset = true;
+}
+
+/* CSI ? Pm r: modes as they were saved, which is not known. */
+static void
+csi_modes_restored(struct filter *f, const struct csi *csi)
+{
+	size_t	i, k;
+
+	for (i = 0; i < csi->n; i++) {
+		if (csi->p[i] == 47 || csi->p[i] == 1047 || csi->p[i] == 1049)
+			mode_set(f, csi->p[i], true);
+		for (k = 0; k < MODES; k++)
+			if (filter_modes[k].mode == csi->p[i] &&
+			    (csi->p[i] != 6 || f->origin))
+				f->modes |= 1U << k;
+	}
 }
 
 /* Kitty's keyboard protocol keeps a stack for each screen. */
@@ -156,6 +186,12 @@ csi_marked(struct filter *f, const struct csi *csi)
 		f->cursor_style = csi->p[0] != 0;
 	else if (csi->inter == '$' && csi->final == 'p')
 		f->asked[ANSWER_MODE]++;
+	else if (csi->inter == '$' && csi->final == '}')
+		f->status = csi->p[0] != 0;
+	else if (csi->inter == '#' && (csi->final == '}' || csi->final == 'q'))
+		f->sgr = true;		/* off xterm's stack of them */
+	else if (csi->inter == '#' && csi->final == 'Q')
+		f->colours = ~0U;
 	else if (csi->inter == '!' && csi->final == 'p')
 		filter_soft(f);
 	else if ((csi->inter == '*' && csi->final == 'y') ||
@@ -198,11 +234,16 @@ csi_note(struct filter *f, const struct csi *csi)
 		csi_status(f, csi);
 		break;
 	case 'u':
-		csi_keys(f, csi);
+		if (csi->prefix == 0)
+			filter_restored(f);
+		else
+			csi_keys(f, csi);
 		break;
 	case 'r':
 		if (csi->prefix == 0)
 			f->region = csi->given;
+		else if (csi->prefix == '?')
+			csi_modes_restored(f, csi);
 		break;
 	case 'c':
 		if (csi->prefix != '?')
@@ -225,12 +266,15 @@ csi_note(struct filter *f, const struct csi *csi)
 	}
 }
 
-/* Title reports: the terminal types the title that the session has set. */
+/* Title reports: the terminal types the title that the session has set. Media
+ * copy: what is written goes to a printer, and not to the screen. */
 bool
 csi_forbidden(const struct csi *csi)
 {
-	return (csi->final == 't' && csi->prefix == 0 && csi->inter == 0 &&
-	    (csi->p[0] == 20 || csi->p[0] == 21 || csi->p[0] > 0xffff));
+	if (csi->inter != 0)
+		return (false);
+	return (csi->final == 'i' || (csi->final == 't' && csi->prefix == 0 &&
+	    (csi->p[0] == 20 || csi->p[0] == 21 || csi->p[0] > 0xffff)));
 }
 
 struct text {
@@ -277,6 +321,10 @@ reset_modes(struct filter *f, struct text *t)
 		text_add(t, "\033[>4m");
 	if (f->cursor_style)
 		text_add(t, "\033[0 q");
+	if (f->status)
+		text_add(t, "\033[0$}");
+	if (f->link)
+		text_add(t, "\033]8;;\033\\");
 	if (f->shifted)
 		text_add(t, "\017");
 	if (f->charset)

@@ -106,9 +106,11 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 static bool
 osc_forbidden(const struct filter *f)
 {
-	/* The clipboard: 52, and kitty's 5522. */
+	/* The clipboard: 52, kitty's 5522, and iTerm2's 1337, which writes
+	 * files too, as kitty's 5113 does. */
 	return (!f->raw && (f->spoilt || f->number == 52 ||
-	    f->number == 5522 || f->number > 0xffff));
+	    f->number == 1337 || f->number == 5113 || f->number == 5522 ||
+	    f->number > 0xffff));
 }
 
 static void
@@ -144,6 +146,8 @@ string_note(struct filter *f)
 		f->colours &= ~(1U << (f->number - 110));
 	else if (f->number == 104)
 		f->colours &= ~(1U << 31);
+	else if (f->number == 8)
+		f->link = true;
 }
 
 static void
@@ -220,7 +224,11 @@ osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		string_open(f, sb);
 }
 
-/* tmux hands the inside of such a string on to the terminal around it. */
+/*
+ * The first byte above the parameters says what it is. tmux hands the inside
+ * of its own on to the terminal around it; "|" gives function keys what they
+ * type, "{" letters another shape.
+ */
 static void
 dcs_kind(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
@@ -229,10 +237,20 @@ dcs_kind(struct filter *f, struct sinkbuf *sb, unsigned int code,
 
 	hold_add(f, p, n);
 	string_asks(f, code < TEXT ? (uint8_t)code : 0);
-	if (f->raw || code != (unsigned char)tmux[f->strlen - 1])
+	if (f->raw)
 		string_open(f, sb);
-	else if (f->strlen == sizeof(tmux) - 1)
-		string_refuse(f, sb, FILTER_TMUX);
+	else if (f->number == f->strlen - 1 &&
+	    code == (unsigned char)tmux[f->number]) {
+		if (++f->number == sizeof(tmux) - 1)
+			string_refuse(f, sb, FILTER_TMUX);
+	} else if (f->number > 0)
+		string_open(f, sb);
+	else if (code == '|' || code == '{')
+		string_refuse(f, sb, FILTER_DROP);
+	else if (code >= 0x40 && code != 0x7f) {
+		f->spoilt = f->spoilt || code >= 0x80;
+		string_open(f, sb);
+	}
 }
 
 /*
@@ -280,10 +298,16 @@ esc_note(struct filter *f, uint8_t inter, unsigned int c)
 {
 	if (inter == '(')
 		f->charset = c != 'B';
+	else if (inter >= ')' && inter <= '/')
+		f->charset = true;
 	if (inter != 0)
 		return;
 	if (c == '=' || c == '>')
 		f->keypad = c == '=';
+	else if (c == '8')
+		filter_restored(f);
+	else if (c == 'n' || c == 'o' || c == '|' || c == '}' || c == '~')
+		f->shifted = f->charset = true;	/* locking shifts */
 	else if (c == 'c')
 		filter_full(f);
 	else if (c == 'Z')
@@ -296,6 +320,7 @@ esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
 	uint8_t	inter = 0;
+	bool	coding = false;
 	size_t	i;
 
 	if (code >= 0x80) {
@@ -309,16 +334,19 @@ esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	hold_add(f, p, n);
 	if (code < 0x30 || code == 0x7f)
 		return;
-	for (i = 1; i + 1 < f->holdlen; i++)
+	for (i = 1; i + 1 < f->holdlen; i++) {
 		if (f->hold[i] >= 0x20 && f->hold[i] < 0x30)
 			inter = f->hold[i];
+		coding = coding || f->hold[i] == '%';
+	}
 	if (inter == 0 && esc_introduces(f, code)) {
 		if (f->state == FILTER_STRING)
 			string_open(f, sb);
 		return;
 	}
 	f->state = FILTER_GROUND;
-	if (f->spoilt)
+	/* ESC %: another coding, in which other bytes are controls. */
+	if (f->spoilt || (coding && !f->raw))
 		hold_drop(f, sb);
 	else {
 		esc_note(f, inter, code);

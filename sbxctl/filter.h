@@ -62,6 +62,9 @@ struct filter {
 	uint32_t	 modes;		/* bit: place in the table */
 	bool		 insert, keypad, shifted, charset, sgr, region;
 	bool		 cursor_style, modify_keys;
+	bool		 link;		/* OSC 8: text is one */
+	bool		 status;	/* CSI 1 $ }: to the status line */
+	bool		 origin;	/* mode 6 was set, once */
 	uint32_t	 colours;	/* bit n: OSC 10 + n; 31: palette */
 	bool		 alternate;	/* screen */
 	uint16_t	 alternate_mode;
@@ -108,5 +111,7 @@ void	csi_note(struct filter *, const struct csi *);
 bool	csi_forbidden(const struct csi *);
 /* ESC c: all is as at the start. */
 void	filter_full(struct filter *);
+/* ESC 8 and the like: what was saved is there again, whatever that was. */
+void	filter_restored(struct filter *);
 
 #endif

@@ -96,6 +96,8 @@ static const struct row	passes[] = {
 	{ "device", "\033[c\033[>c\033[6n\033[?1$p\033[>q", NULL },
 	{ "DECRQSS", "\033P$qm\033\\", NULL },
 	{ "sixel", "\033Pq#0;2;0;0;0~\033\\", NULL },
+	{ "sixel, parameters", "\033P0;1;8q#0;2;0;0;0~|{\033\\", NULL },
+	{ "XTGETTCAP", "\033P+q544e\033\\", NULL },
 	{ "kitty picture", "\033_Ga=T;QUJD\033\\", NULL },
 	{ "charset", "\033(0lqk\033(B", NULL },
 	{ "keypad", "\033=\033>", NULL },
@@ -144,6 +146,20 @@ static const struct row	dropped[] = {
 	  "a\033P\033]52;c;x\a\033\\b", "a\033\\b" },
 	{ "clipboard inside a title",
 	  "a\033]0;t\033]52;c;x\ab", "a\033]0;t\033\\b" },
+	{ "clipboard, iTerm2's", "a\033]1337;Copy=:eHh4\ab", "ab" },
+	{ "clipboard, iTerm2's longer one",
+	  "a\033]1337;CopyToClipboard=\ab\033]1337;EndCopy\ac", "abc" },
+	{ "files, kitty's", "a\033]5113;ac=send\033\\b", "ab" },
+	{ "clipboard, in a coding of one byte",
+	  "a\033%@\330\23552;c;x\ab", "a\330\23552;c;x\ab" },
+	{ "another coding, control inside", "a\033\n%@b", "a\nb" },
+	{ "back to UTF-8", "a\033%Gb\033%/Gc", "abc" },
+	{ "function keys", "a\033P1;1|17/6C730D\033\\b", "ab" },
+	{ "function keys, controls before", "a\033P1\n;1|17/6C\033\\b",
+	  "ab" },
+	{ "function keys, C1", "a\302\2201|17/6C\302\234b", "ab" },
+	{ "letters of another shape", "a\033P1;1;1{ @????\033\\b", "ab" },
+	{ "to the printer", "a\033[5ib\033[?5ic\033[4i", "abc" },
 	{ "title report", "a\033[21tb", "ab" },
 	{ "icon report", "a\033[20tb", "ab" },
 	{ "title report, zeros", "a\033[021tb", "ab" },
@@ -222,6 +238,9 @@ ATF_TC_BODY(raw, tc)
 	ATF_REQUIRE_STREQ(buf, "\033[?1049l");
 }
 
+/* Wrap mode, shift, character set, attributes. */
+#define RESTORED	"\033[?7h\017\033(B\033[m"
+
 static void
 reset_is(const char *in, const char *want)
 {
@@ -279,6 +298,24 @@ ATF_TC_BODY(puts_back, tc)
 	reset_is("\033]11;?\a", "");
 	reset_is("\033]4;1;red\a", "\033]104\033\\");
 	reset_is("\033]12;red\a\033]112\a", "");
+	/* What was saved and has come back, whatever it was: until it is set
+	 * again in so many words. */
+	reset_is("\033[8m\0337\033[m\0338", RESTORED);
+	reset_is("\033[?6h\0337\033[?6l\033[m\0338",
+	    "\033[?6l" RESTORED);
+	reset_is("\033[8m\033[s\033[m\033[u", RESTORED);
+	reset_is("\033(0\0337\033(B\0338", RESTORED);
+	reset_is("\0337\0338\033[m\033(B\017\033[?7h\033[?6l", "");
+	reset_is("\033[8m\033[#{\033[m\033[#}", "\033[m");
+	reset_is("\033[8m\033[#p\033[m\033[#q", "\033[m");
+	reset_is("\033[?1000h\033[?1000s\033[?1000l\033[?1000r",
+	    "\033[?1000l");
+	reset_is("\033[?1049;25s\033[?1049;25r", "\033[?1049l\033[?25h");
+	reset_is("\033*0\033n", "\017\033(B");
+	reset_is("\033)0", "\033(B");
+	reset_is("\033[1$}", "\033[0$}");
+	reset_is("\033[1$}\033[0$}", "");
+	reset_is("\033]8;;http://x/\033\\", "\033]8;;\033\\");
 	/* A string without an end must not swallow what we say. */
 	reset_is("\033]0;title", "\033\\");
 	reset_is("\033P+q", "\033\\");
