@@ -91,6 +91,24 @@ folder_mkdir(int parent, const char *name)
 	return (fd);
 }
 
+/* What folder_ignore wrote, or as much of it as it came to; nothing that
+ * somebody made of it. */
+static bool
+folder_ignored(int top)
+{
+	char	text[3];
+	ssize_t	n;
+	int	fd;
+
+	fd = openat(top, ".gitignore", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+	    O_CLOEXEC);
+	if (fd == -1)
+		return (false);
+	n = read(fd, text, sizeof(text));
+	close(fd);
+	return (n >= 0 && n <= 2 && memcmp(text, "*\n", (size_t)n) == 0);
+}
+
 /* In the project itself git is not to see it. */
 static int
 folder_ignore(int top)
@@ -99,8 +117,14 @@ folder_ignore(int top)
 
 	fd = openat(top, ".gitignore", O_WRONLY | O_CREAT | O_EXCL |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd == -1)
-		return (errno == EEXIST ? 0 : -1);
+	if (fd == -1 && errno != EEXIST)
+		return (-1);
+	/* Killed in the middle of this, it may be an empty one. */
+	if (fd == -1 && !folder_ignored(top))
+		return (0);
+	if (fd == -1 && (fd = openat(top, ".gitignore", O_WRONLY | O_NOFOLLOW |
+	    O_NONBLOCK | O_CLOEXEC)) == -1)
+		return (-1);
 	if (write(fd, "*\n", 2) != 2) {
 		close(fd);
 		unlinkat(top, ".gitignore", 0);
@@ -220,23 +244,6 @@ folder_open(struct folder *f, const struct plan *p, int root)
 	/* Somebody else's: not ours to look into, not ours to remove. */
 	folder_close(f);
 	return (0);
-}
-
-/* What folder_ignore wrote, and nothing that somebody made of it. */
-static bool
-folder_ignored(int top)
-{
-	char	text[3];
-	ssize_t	n;
-	int	fd;
-
-	fd = openat(top, ".gitignore", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-	    O_CLOEXEC);
-	if (fd == -1)
-		return (false);
-	n = read(fd, text, sizeof(text));
-	close(fd);
-	return (n == 2 && memcmp(text, "*\n", 2) == 0);
 }
 
 /* The top folder goes with the last landing in it. */

@@ -239,7 +239,8 @@ crash_fail_all(int err, int stride)
 		before = world_tree(&w, "R", true);
 		world_trace(&w, world_land, n, WORLD_FAIL, err, NULL, &status);
 		if (!WIFEXITED(status))
-			atf_tc_fail("died by a failure of call %d", n);
+			atf_tc_fail("died by a failure of call %d: wait status "
+			    "%#x", n, (unsigned int)status);
 		crash_whole(&w, before, WEXITSTATUS(status) == 0,
 		    WEXITSTATUS(status) == 0 ? may_stay : NULL, "failed", n);
 		refused += WEXITSTATUS(status) != 0;
