@@ -115,14 +115,16 @@ land_recover(struct land *l)
 
 	landing_result_init(&res);
 	if (landing_recover(&l->job, l->work->session, l->journal,
-	    l->journallen, &res) == -1)
+	    l->journallen, &l->state.landings, &res) == -1)
 		land_fail(l, res.code, "%s", res.why);
 	if (!res.applied) {
 		land_send(l, MSG_LANDED, -1, &none);
 		land_end(l);
 	}
+	files = res.earlier;
 	TAILQ_FOREACH(b, &res.done, entry)
-		files++;
+		if (!S_ISDIR(b->image.mode))
+			files++;
 	land_finish(l, &res, files);
 	land_end(l);
 }

@@ -44,9 +44,12 @@ struct landing_ops {
 /* What became of it. code is a stable dotted word, why one line. */
 struct landing_result {
 	bool		 applied;
-	struct baselines done;		/* the real files as they now are */
+	struct baselines done;		/* the real files as they now are,
+					   and the folders that they are in */
 	char		**paths;	/* all that was landed, folders too */
 	size_t		 npaths;
+	uint64_t	 earlier;	/* recovered: it had ended already, */
+					/* with so many files */
 	struct landing	 made;
 	const char	*code;
 	char		 why[LANDING_WHY];
@@ -64,9 +67,11 @@ int	landing_write(const struct job *, const struct changeset *,
 	    const char *sid, uint64_t number, const struct landing_ops *,
 	    struct landing_result *);
 /* Rolls a journal forward (applied) or else back. An empty one: nothing was
- * begun. -1: neither way works yet, keep the journal. */
+ * begun; one that is not later than the last of those made: all has ended,
+ * and nothing is touched. -1: neither way works yet, keep the journal. */
 int	landing_recover(const struct job *, const char *sid,
-	    const uint8_t *journal, size_t len, struct landing_result *);
+	    const uint8_t *journal, size_t len, const struct landings *made,
+	    struct landing_result *);
 
 /*
  * The session goes, and with it what its landings keep in the project: what

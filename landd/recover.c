@@ -81,9 +81,39 @@ recover_whole(const struct plan *p, int root, struct folder *f,
 	return (back == -1 ? -1 : 0);
 }
 
+/*
+ * A landing that has its baselines has ended, and since then the session and
+ * the owner have gone on: what was lost is the removal of its journal, or
+ * somebody has put that back. Numbers only grow, and one that was taken back
+ * gives its own to the next.
+ */
+static bool
+recover_stale(const struct plan *p, const struct landings *made,
+    struct landing_result *res)
+{
+	const struct landing	*l;
+	size_t			 i;
+	bool			 stale = false;
+
+	TAILQ_FOREACH(l, made, entry) {
+		if (l->n < p->number)
+			continue;
+		stale = true;
+		if (l->n == p->number && l->dev == p->dev &&
+		    l->ino == p->ino &&
+		    digest_cmp(l->digest, p->digest) == 0)
+			res->applied = true;
+	}
+	for (i = 0; i < p->n && res->applied; i++)
+		res->earlier += p->v[i].kind != OP_RMDIR &&
+		    p->v[i].kind != OP_MKDIR;
+	return (stale);
+}
+
 int
 landing_recover(const struct job *job, const char *sid,
-    const uint8_t *journal, size_t len, struct landing_result *res)
+    const uint8_t *journal, size_t len, const struct landings *made,
+    struct landing_result *res)
 {
 	struct folder	 f = { -1, -1, -1 };
 	struct plan	 p;
@@ -99,6 +129,8 @@ landing_recover(const struct job *job, const char *sid,
 		rv = 0;
 	} else if (journal_decode(journal, len, sid, &p, &whole, &why) == -1)
 		rv = landing_fail(res, "land.state", "the journal is %s", why);
+	else if (recover_stale(&p, made, res))
+		rv = 0;
 	else if (folder_open(&f, &p, root) == -1)
 		rv = landing_errno(res, "opening", p.folder);
 	else

@@ -482,6 +482,9 @@ landd_on_landed(struct peer *p, struct msg *msg)
 		log_warn("session %s: its baselines", j->session->rec.r.
 		    session);
 	unlinkat(j->session->dir, "journal", 0);
+	if (fsync(j->session->dir) == -1)
+		log_warn("session %s: its journal's end", j->session->rec.r.
+		    session);
 	job_clean(j, m);
 }
 

@@ -300,6 +300,64 @@ rollback_body()
 	all_gone
 }
 
+atf_test_case ended
+ended_head()
+{
+	atf_set descr "the journal of a landing that has ended comes back: \
+what the owner and the session did since stays"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# The kept journal is back in its place.
+ended_back()
+{
+	ln "$SBX_STATE/sbxd/$sid/kept" "$SBX_STATE/sbxd/$sid/journal"
+	before=$(sbx_tree "$P")
+}
+ended_body()
+{
+	int_tools
+	int_who user
+	int_clean_mark
+	int_suite
+	int_live ended sh
+	echo 'echo in >>a.txt; echo in >made; rm Makefile; echo done' >&9
+	int_wait_file ended.out done
+	# sbxd opens one that is there; a second name of it outlives it.
+	install -m 0600 /dev/null "$SBX_STATE/sbxd/$sid/kept"
+	chown --reference="$SBX_STATE/sbxd/$sid/seal" \
+	    "$SBX_STATE/sbxd/$sid/kept"
+	ln "$SBX_STATE/sbxd/$sid/kept" "$SBX_STATE/sbxd/$sid/journal"
+	atf_check -o match:'3 files landed' sbxctl apply --yes "$sid"
+	atf_check test ! -e "$SBX_STATE/sbxd/$sid/journal" -a \
+	    -s "$SBX_STATE/sbxd/$sid/kept"
+	# Both go on. Of an unfinished landing this would be taken back now.
+	echo owner >"$P/t" && chown "$int_user:" "$P/t" && mv "$P/t" "$P/made"
+	echo 'echo more >>a.txt; echo again' >&9
+	int_wait_file ended.out again
+	ended_back
+	int_refused 1 'is now finished' sbxctl changes "$sid"
+	atf_check test ! -e "$SBX_STATE/sbxd/$sid/journal"
+	int_same "$before" "$(sbx_tree "$P")" "a landing came back"
+	atf_check -o match:'M  a.txt' -o match:'^1 file' sbxctl changes "$sid"
+	exec 9>&-
+	wait "$live" || atf_fail "$(cat ended.err)"
+	# And at the suite's start.
+	int_stop
+	ended_back
+	int_suite
+	int_wait test ! -e "$SBX_STATE/sbxd/$sid/journal"
+	int_same "$before" "$(sbx_tree "$P")" "a landing came back"
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	atf_check -o match:'^in$' -o match:'^more$' cat "$P/a.txt"
+	atf_check -o inline:'owner\n' cat "$P/made"
+	rm "$SBX_STATE/sbxd/$sid/kept"
+	atf_check -o ignore sbxctl rm "$sid"
+	int_state_check
+	int_stop
+	all_gone
+}
+
 # unsealed: a suite killed when a session's record is there and no seal; its
 # id is $sid.
 unsealed()
@@ -410,7 +468,7 @@ removed_body()
 atf_init_test_cases()
 {
 	for c in sbxd spawn netd mountd landd session starting spare landing \
-	    rollback unsealed removed; do
+	    rollback ended unsealed removed; do
 		atf_add_test_case "$c"
 	done
 }

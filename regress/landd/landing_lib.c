@@ -496,6 +496,7 @@ world_journal(const struct world *w)
 int
 world_recover(struct world *w)
 {
+	struct landings	none = TAILQ_HEAD_INITIALIZER(none);
 	uint8_t	*buf;
 	long	 len = world_journal(w);
 	int	 fd, rv;
@@ -509,7 +510,8 @@ world_recover(struct world *w)
 		close(fd);
 	}
 	landing_result_free(&w->res);
-	rv = landing_recover(&w->job, WORLD_SID, buf, (size_t)len, &w->res);
+	rv = landing_recover(&w->job, WORLD_SID, buf, (size_t)len,
+	    w->made != NULL ? w->made : &none, &w->res);
 	free(buf);
 	return (rv);
 }

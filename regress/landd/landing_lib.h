@@ -22,6 +22,7 @@ struct world {
 	struct landing_result res;
 	bool		 nocommit;	/* the journal cannot be written */
 	int		 commits;
+	struct landings	*made;		/* for a recovery, NULL: none yet */
 };
 
 /* Makes dir with empty R, V, S. */

@@ -90,6 +90,7 @@ land(struct review *r, uint64_t seed, const char *log)
 {
 	struct kept		 k = { NULL, 0 };
 	struct landing_ops	 ops = { .commit = keep, .arg = &k };
+	struct landings		 none = TAILQ_HEAD_INITIALIZER(none);
 	struct landing_result	 res;
 	struct job		 job;
 
@@ -99,7 +100,7 @@ land(struct review *r, uint64_t seed, const char *log)
 	if (landing_write(&job, &r->set, SID, 1, &ops, &res) == -1)
 		failed(r, seed, log, "it does not land", res.why);
 	landing_result_free(&res);
-	if (landing_recover(&job, SID, k.p, k.len, &res) == -1 ||
+	if (landing_recover(&job, SID, k.p, k.len, &none, &res) == -1 ||
 	    !res.applied)
 		failed(r, seed, log, "it does not recover", res.why);
 	as(0);

@@ -265,6 +265,61 @@ ATF_TC_BODY(journal_cut, tc)
 }
 
 /*
+ * A journal that comes back after its landing has ended, for its removal was
+ * lost or somebody has kept it: what was done since stays.
+ */
+static void
+ended_recover(bool applied, uint64_t files)
+{
+	char	*before = world_tree(&w, "R", true), *after;
+
+	ATF_REQUIRE(world_recover(&w) == 0);
+	after = world_tree(&w, "R", true);
+	ATF_REQUIRE_STREQ(before, after);
+	ATF_REQUIRE_EQ(w.res.applied, applied);
+	ATF_REQUIRE_EQ(w.res.earlier, files);
+	/* Nothing is taken out of the layer for it. */
+	ATF_REQUIRE_EQ(w.res.npaths, 0);
+	ATF_REQUIRE(TAILQ_EMPTY(&w.res.done));
+	free(before);
+	free(after);
+}
+
+ATF_TC_WITHOUT_HEAD(journal_ended);
+ATF_TC_BODY(journal_ended, tc)
+{
+	struct landing_state	s;
+	struct landing		*l;
+
+	begin();
+	world_landed(&w);
+	landing_state_init(&s);
+	ATF_REQUIRE(landing_state_merge(&s, &w.res) == 0);
+	ATF_REQUIRE((l = TAILQ_FIRST(&s.landings)) != NULL);
+	ATF_REQUIRE(test_sh("cd '%s/R' && echo owner >t && mv t new/n",
+	    w.dir) == 0);
+	w.made = &s.landings;
+	/* a, m/b, z, gone, new/n, without the folder. */
+	ended_recover(true, 5);
+	/* Of a try before it, which had its number and was taken back. */
+	l->ino++;
+	ended_recover(false, 0);
+	l->ino--;
+	l->digest[0] ^= 1;
+	ended_recover(false, 0);
+	l->digest[0] ^= 1;
+	/* Of one before the last. */
+	l->n++;
+	ended_recover(false, 0);
+	/* Not known to have ended: taken back, as the owner has new/n. */
+	w.made = NULL;
+	ATF_REQUIRE(world_recover(&w) == 0);
+	ATF_REQUIRE(!w.res.applied);
+	ATF_REQUIRE(test_sh("test \"$(cat '%s/R/a')\" = 1", w.dir) == 0);
+	landing_state_free(&s);
+}
+
+/*
  * G106: crafted change sets
  */
 static struct change *
@@ -460,6 +515,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, touched);
 	ATF_TP_ADD_TC(tp, no_journal);
 	ATF_TP_ADD_TC(tp, journal_cut);
+	ATF_TP_ADD_TC(tp, journal_ended);
 	ATF_TP_ADD_TC(tp, crafted_paths);
 	ATF_TP_ADD_TC(tp, crafted_links);
 	ATF_TP_ADD_TC(tp, crafted_sides);
