@@ -1,20 +1,27 @@
 /*
- * stage/origins: which of a layer's files overlayfs copied from a real one.
- * Written by mountd, since only a capability reads the attribute that says
- * so; read by the landing's child. Records, one behind the other:
+ * stage/origins: which of a layer's files overlayfs copied from a real one,
+ * and on which real folders the layer's lie. Written by mountd, since only a
+ * capability reads the attributes that say so; read by the landing's child.
+ * Records, one behind the other:
  *
- *	u64	the file's inode in the layer
+ *	u64	the inode in the layer
  *	u16	how long the attribute is
+ *	u16	how long the path is
  *		the attribute
+ *		the path: of a folder, where in the project the real one below
+ *		it is; none of a file
  *
  * Little endian. The attribute is the kernel's struct ovl_fb, with the real
- * file's handle in it; it is empty where the real filesystem has no handles.
+ * file's handle in it; it is empty where the real filesystem has no handles,
+ * and of a folder that was not copied up. A folder that lies on none is not
+ * in the list. Inode 0 and no attribute: the session wrote into a filesystem
+ * that is mounted below the project, at the path.
  */
 #ifndef COMMON_ORIGINS_H
 #define COMMON_ORIGINS_H
 
 #define ORIGINS_NAME	"origins"
-#define ORIGINS_HEAD	10
+#define ORIGINS_HEAD	12
 #define ORIGINS_ATTR	256	/* a longer attribute is cut: no handle */
 
 /* Offsets in struct ovl_fb, in bytes. */

@@ -1,8 +1,10 @@
+#include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "landing.h"
 #include "records.h"
@@ -10,8 +12,8 @@
 
 /*
  * What the state knows of a session's earlier landings and discards: one
- * record a file, then one a landing. Of two baselines of one path the later
- * counts. ctime is in nanoseconds since 1970.
+ * record a file or folder, then one a landing. Of two baselines of one path
+ * the later counts. ctime is in nanoseconds since 1970.
  */
 #define STATE_MAGIC	"sbx baseline 1\n"
 #define NSEC		UINT64_C(1000000000)
@@ -183,16 +185,20 @@ landing_state_encode(const struct landing_state *s, uint8_t **buf,
 	return (record_end(&o, buf, len));
 }
 
-/* A new one, by path. */
+/* A new one, by path; one path may have a folder's and a file's that is
+ * absent. */
 struct newer {
 	const char	*path;
+	bool		 dir;
 };
 
 static int
 newer_cmp(const void *a, const void *b)
 {
-	return (strcmp(((const struct newer *)a)->path,
-	    ((const struct newer *)b)->path));
+	const struct newer	*x = a, *y = b;
+	int			 cmp = strcmp(x->path, y->path);
+
+	return (cmp != 0 ? cmp : (int)x->dir - (int)y->dir);
 }
 
 /* The old ones that the sorted new ones do not replace stay. */
@@ -206,6 +212,7 @@ merge_baselines(struct baselines *old, struct baselines *new,
 	for (b = TAILQ_FIRST(old); b != NULL; b = next) {
 		next = TAILQ_NEXT(b, entry);
 		key.path = b->path;
+		key.dir = S_ISDIR(b->image.mode);
 		if (bsearch(&key, sorted, n, sizeof(*sorted), newer_cmp) ==
 		    NULL)
 			continue;
@@ -227,8 +234,10 @@ landing_state_merge(struct landing_state *s, struct landing_result *res)
 		n++;
 	if ((sorted = calloc(n + 1, sizeof(*sorted))) == NULL)
 		return (-1);
-	TAILQ_FOREACH(b, &res->done, entry)
-		sorted[i++].path = b->path;
+	TAILQ_FOREACH(b, &res->done, entry) {
+		sorted[i].path = b->path;
+		sorted[i++].dir = S_ISDIR(b->image.mode);
+	}
 	qsort(sorted, n, sizeof(*sorted), newer_cmp);
 	merge_baselines(&s->baselines, &res->done, sorted, n);
 	free(sorted);
@@ -273,5 +282,29 @@ baseline_make(int project, const char *path)
 		baseline_free(b);
 		return (NULL);
 	}
+	return (b);
+}
+
+struct baseline *
+baseline_folder(int project, const char *path)
+{
+	struct baseline	*b;
+	struct stat	 st;
+	int		 fd;
+
+	if ((b = calloc(1, sizeof(*b))) == NULL ||
+	    (b->path = strdup(path)) == NULL) {
+		free(b);
+		return (NULL);
+	}
+	b->image.mode = S_IFDIR;
+	if ((fd = tree_open(project, path, O_PATH | O_DIRECTORY)) == -1)
+		return (b);
+	if (fstat(fd, &st) == 0) {
+		b->image.dev = st.st_dev;
+		b->image.ino = st.st_ino;
+		b->image.ctime = st.st_ctim;
+	}
+	close(fd);
 	return (b);
 }

@@ -65,7 +65,7 @@ struct ignored {		/* ignored by the real tree's rules */
 TAILQ_HEAD(ignoreds, ignored);
 
 /* A baseline: the real file as it was when its entry was last landed or
- * discarded. Absent file: image.mode 0. */
+ * discarded. Absent file: image.mode 0. A folder's has S_ISDIR(image.mode). */
 struct baseline {
 	TAILQ_ENTRY(baseline) entry;
 	char		*path;

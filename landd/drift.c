@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/limits.h"
 #include "tree.h"
 #include "walk.h"
 
@@ -20,6 +21,12 @@ static const char	drift_replaced[] =
     "replaced since the session made its copy";
 static const char	drift_gone[] =
     "removed since the session made its copy";
+static const char	drift_other[] =
+    "in another folder than the session began with: that was removed, moved "
+    "or replaced";
+static const char	drift_unsure[] =
+    "in a folder that may be another one than the session began with: it and "
+    "the one above it have changed since";
 static const char	drift_landed[] = "changed since it was last landed";
 static const char	drift_unlanded[] = "removed since it was last landed";
 static const char	drift_appeared[] = "appeared since it was last landed";
@@ -36,12 +43,30 @@ drift_compare(const void *a, const void *b)
 	return (strcmp(x->path, y->path));
 }
 
+/* Those of folders, or the others, sorted. */
+static int
+drift_sort(const struct job *job, bool dirs, const struct baseline ***v,
+    size_t *n)
+{
+	const struct baseline	*b;
+	size_t			 all = 0;
+
+	TAILQ_FOREACH(b, job->baselines, entry)
+		all++;
+	if (all == 0)
+		return (0);
+	if ((*v = calloc(all, sizeof(struct baseline *))) == NULL)
+		return (-1);
+	TAILQ_FOREACH(b, job->baselines, entry)
+		if (S_ISDIR(b->image.mode) == dirs)
+			(*v)[(*n)++] = b;
+	qsort(*v, *n, sizeof(struct baseline *), drift_compare);
+	return (0);
+}
+
 int
 drift_begin(struct walk *w)
 {
-	const struct baseline	*b;
-	size_t			 n = 0;
-
 	w->since = w->job->t0;
 	w->since.tv_nsec -= DRIFT_TICK;
 	if (w->since.tv_nsec < 0) {
@@ -50,34 +75,32 @@ drift_begin(struct walk *w)
 	}
 	if (w->job->baselines == NULL)
 		return (0);
-	TAILQ_FOREACH(b, w->job->baselines, entry)
-		n++;
-	if (n == 0)
-		return (0);
-	if ((w->base = calloc(n, sizeof(struct baseline *))) == NULL)
-		return (-1);
-	TAILQ_FOREACH(b, w->job->baselines, entry)
-		w->base[w->nbase++] = b;
-	qsort(w->base, n, sizeof(struct baseline *), drift_compare);
-	return (0);
+	return (drift_sort(w->job, false, &w->base, &w->nbase) == -1 ||
+	    drift_sort(w->job, true, &w->dirs, &w->ndirs) == -1 ? -1 : 0);
 }
 
-const struct baseline *
-drift_base(const struct walk *w, const char *path)
+static const struct baseline *
+drift_find(const struct baseline **v, size_t n, const char *path)
 {
-	size_t	low = 0, high = w->nbase, mid;
+	size_t	low = 0, high = n, mid;
 	int	cmp;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if ((cmp = strcmp(path, w->base[mid]->path)) == 0)
-			return (w->base[mid]);
+		if ((cmp = strcmp(path, v[mid]->path)) == 0)
+			return (v[mid]);
 		if (cmp < 0)
 			high = mid;
 		else
 			low = mid + 1;
 	}
 	return (NULL);
+}
+
+const struct baseline *
+drift_base(const struct walk *w, const char *path)
+{
+	return (drift_find(w->base, w->nbase, path));
 }
 
 bool
@@ -180,6 +203,77 @@ drift_doubt(struct walk *w, const struct item *it, struct found *fo)
 	return (0);
 }
 
+/* The real folder as a landing or a discard left it; st NULL: it is gone. */
+static bool
+drift_left(const struct walk *w, const char *path, const struct stat *st)
+{
+	const struct baseline	*b = drift_find(w->dirs, w->ndirs, path);
+
+	if (b == NULL || st == NULL)
+		return (b != NULL && b->image.ino == 0);
+	return (b->image.dev == st->st_dev && b->image.ino == st->st_ino &&
+	    b->image.ctime.tv_sec == st->st_ctim.tv_sec &&
+	    b->image.ctime.tv_nsec == st->st_ctim.tv_nsec);
+}
+
+/* 1: the real folder that one of the layer lies on is what it was copied
+ * from, or what a landing left there; 0: it is not; -1: it cannot be known. */
+static int
+drift_lies(const struct walk *w, const struct origin *o)
+{
+	char		path[LIMIT_PATH + 1];
+	struct stat	st;
+	int		fd, rv;
+
+	memcpy(path, o->lower, o->lowerlen);
+	path[o->lowerlen] = '\0';
+	fd = tree_open(w->job->project, path, O_PATH | O_DIRECTORY);
+	if (fd == -1)
+		return (drift_left(w, path, NULL));
+	rv = origin_is(o, fd, "");
+	if (rv != 1 && fstat(fd, &st) == 0 && drift_left(w, path, &st))
+		rv = 1;
+	close(fd);
+	/* What was copied up is the mask's, if that has a folder there. */
+	return (rv == 0 && hides_below(&w->hides, path) ? -1 : rv);
+}
+
+/*
+ * Files are looked at one by one, but not those that a folder was swapped
+ * with: a rename leaves their times as they were. Every folder that the
+ * session changed something in was copied up, with its handle. Of one that
+ * the session removed or made there is none: such a one is the old one as
+ * long as it has not changed, or the one above it has not. A rename changes
+ * both.
+ */
+void
+drift_folder(struct walk *w, const struct item *it, struct folder *f)
+{
+	const struct origin	*o = NULL;
+	int			 rv = -1;
+
+	f->other = it->f->other;
+	f->unsure = it->f->unsure;
+	f->recent = f->real && drift_recent(w, &it->rst.st_ctim);
+	if (f->view && it->layer)
+		o = origins_find(&w->origins, it->lst.st_ino);
+	if (o != NULL && o->lowerlen > 0)
+		rv = drift_lies(w, o);
+	if (rv == 0)
+		f->other = true;
+	if (!f->real)
+		return;
+	/* What lies on another path says nothing of this one. */
+	if (rv == -1 || o->lowerlen != strlen(f->path) ||
+	    memcmp(o->lower, f->path, o->lowerlen) != 0)
+		rv = origins_lies(&w->origins, it->rfd, it->name, f->path) ||
+		    drift_left(w, f->path, &it->rst);
+	if (rv == 1)
+		f->unsure = false;
+	else if (f->recent && it->f->recent)
+		f->unsure = true;
+}
+
 /*
  * A folder that the session moved and holds open shows as empty to it once
  * the move has landed, since the kernel keeps reading the real folder that is
@@ -205,7 +299,14 @@ drift_judge(struct walk *w, const struct item *it,
 		fo->c.drift = drift_from_base(&base->image, &fo->c.pre);
 	else if (it->real && drift_recent(w, &fo->c.pre.ctime))
 		fo->c.drift = drift_changed;
-	else
+	/* A file that is exactly the one that was landed is in its folder. */
+	if (fo->c.drift != NULL || (base != NULL && base->image.mode != 0))
+		return (0);
+	if (it->f->other)
+		fo->c.drift = drift_other;
+	else if (it->real && it->f->unsure)
+		fo->c.drift = drift_unsure;
+	else if (base == NULL)
 		return (drift_doubt(w, it, fo));
 	return (0);
 }

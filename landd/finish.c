@@ -97,6 +97,62 @@ finish_op(const struct plan *p, const struct op *op, int root,
 	return (0);
 }
 
+static int
+finish_compare(const void *a, const void *b)
+{
+	return (strcmp(*(char *const *)a, *(char *const *)b));
+}
+
+/* Folders that the landing changed: it is not the owner who did. */
+static int
+finish_folders(char **dirs, size_t n, int root, struct landing_result *res)
+{
+	struct baseline	*b;
+	size_t		 i;
+
+	qsort(dirs, n, sizeof(*dirs), finish_compare);
+	for (i = 0; i < n; i++) {
+		if (*dirs[i] == '\0' ||
+		    (i > 0 && strcmp(dirs[i], dirs[i - 1]) == 0))
+			continue;
+		if ((b = baseline_folder(root, dirs[i])) == NULL)
+			return (-1);
+		TAILQ_INSERT_TAIL(&res->done, b, entry);
+	}
+	return (0);
+}
+
+/* What each step made, removed, or moved something into or out of. */
+static int
+finish_dirs(const struct plan *p, int root, struct landing_result *res)
+{
+	const struct op	*op;
+	const char	*slash;
+	char		**dirs;
+	size_t		 i, n = 0;
+	int		 rv = 0;
+
+	if ((dirs = calloc(2 * p->n + 1, sizeof(*dirs))) == NULL)
+		return (-1);
+	for (i = 0; i < p->n && rv == 0; i++) {
+		op = &p->v[i];
+		slash = strrchr(op->path, '/');
+		if (slash != NULL && (dirs[n++] = strndup(op->path,
+		    (size_t)(slash - op->path))) == NULL)
+			rv = -1;
+		if (op->kind != OP_RMDIR && op->kind != OP_MKDIR)
+			continue;
+		if (rv == 0 && (dirs[n++] = strdup(op->path)) == NULL)
+			rv = -1;
+	}
+	if (rv == 0)
+		rv = finish_folders(dirs, n, root, res);
+	for (i = 0; i < n; i++)
+		free(dirs[i]);
+	free(dirs);
+	return (rv);
+}
+
 int
 plan_finish(const struct plan *p, int root, const struct folder *f,
     const uint8_t *journal, size_t len, struct landing_result *res)
@@ -110,6 +166,8 @@ plan_finish(const struct plan *p, int root, const struct folder *f,
 	for (i = 0; i < p->n; i++)
 		if (finish_op(p, &p->v[i], root, f, res) == -1)
 			return (-1);
+	if (finish_dirs(p, root, res) == -1)
+		return (-1);
 	res->made.n = p->number;
 	res->made.dev = p->dev;
 	res->made.ino = p->ino;

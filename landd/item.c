@@ -145,7 +145,8 @@ item_mounted(struct walk *w, const struct item *it)
 {
 	if (walk_keep(w, it) == -1)
 		return (-1);
-	/* The view shows what lies below the mount, which is no change. */
+	/* The view shows what lies below the mount, which is no change; of
+	 * what is written into it mountd tells (walk_mounted). */
 	if (it->view && !it->layer)
 		return (0);
 	return (walk_skip(w, it->path, "mount",
@@ -183,6 +184,7 @@ static int
 item_folder(struct walk *w, struct item *it, bool view, bool real)
 {
 	struct ignored	*ig = it->f->ignored;
+	struct folder	*f;
 
 	if (ig == NULL && ignore_match(it->f->rules, it->path, true) &&
 	    (ig = ignored_new(w, it->path)) == NULL)
@@ -192,7 +194,10 @@ item_folder(struct walk *w, struct item *it, bool view, bool real)
 	    walk_skip(w, it->path, "dir",
 	    "the mode of a folder is not landed") == -1)
 		return (-1);
-	return (walk_push(w, it, view, real, NULL, ig));
+	if ((f = walk_push(w, it, view, real, NULL, ig)) == NULL)
+		return (-1);
+	drift_folder(w, it, f);
+	return (0);
 }
 
 int

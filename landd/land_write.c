@@ -240,12 +240,41 @@ discard_one(struct land *l, struct landing_result *res, const char *path)
 	TAILQ_INSERT_TAIL(&res->done, b, entry);
 }
 
+/*
+ * The folders above path that were given up as a whole: from here on what is
+ * there now is what the session goes on with. Paths come sorted: what this
+ * one shares with the one before it is done.
+ */
+static void
+discard_folders(struct land *l, struct landing_result *res, const char *path,
+    const char *before)
+{
+	struct baseline	*b;
+	const char	*slash;
+	char		*dir;
+	size_t		 len;
+
+	for (slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
+		len = (size_t)(slash - path);
+		if (before != NULL && strncmp(before, path, len + 1) == 0)
+			continue;
+		if ((dir = strndup(path, len)) == NULL ||
+		    (wanted(l, dir) && (b = baseline_folder(l->job.project,
+		    dir)) == NULL))
+			land_fail(l, "land.failed", "reading %s: %s",
+			    shown_path(path).s, strerror(errno));
+		if (wanted(l, dir))
+			TAILQ_INSERT_TAIL(&res->done, b, entry);
+		free(dir);
+	}
+}
+
 void
 land_discard(struct land *l, const struct changeset *set)
 {
 	static const char	*all[] = { "", NULL };
 	struct landing_result	 res;
-	const struct change	*c;
+	const struct change	*c, *last = NULL;
 	uint64_t		 files = 0;
 
 	discard_check(l, set);
@@ -253,6 +282,9 @@ land_discard(struct land *l, const struct changeset *set)
 	TAILQ_FOREACH(c, &set->changes, entry) {
 		if (wanted(l, c->path)) {
 			discard_one(l, &res, c->path);
+			discard_folders(l, &res, c->path, last != NULL ?
+			    last->path : NULL);
+			last = c;
 			files++;
 		}
 		if (c->from != NULL && wanted(l, c->from))

@@ -97,6 +97,9 @@ int	landing_state_encode(const struct landing_state *, uint8_t **,
 int	landing_state_merge(struct landing_state *, struct landing_result *);
 /* One baseline, of the real file as it is; absent: mode 0. */
 struct baseline *baseline_make(int project, const char *path);
+/* Likewise of a folder, by which reviews know that it is the same: no size,
+ * no bytes; gone: ino 0. */
+struct baseline *baseline_folder(int project, const char *path);
 void	baselines_free(struct baselines *);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/limits.h"
 #include "../common/origins.h"
 #include "origins.h"
 
@@ -36,7 +37,7 @@ origins_slurp(int fd, size_t *len)
 }
 
 static int
-origins_add(struct origins *o, const uint8_t *p, size_t len)
+origins_add(struct origins *o, const uint8_t *p, size_t len, size_t lowerlen)
 {
 	struct origin	*v;
 	size_t		 size;
@@ -55,6 +56,8 @@ origins_add(struct origins *o, const uint8_t *p, size_t len)
 		v->ino |= (uint64_t)p[i] << 8 * i;
 	v->attr = p + ORIGINS_HEAD;
 	v->len = len;
+	v->lower = (const char *)v->attr + len;
+	v->lowerlen = lowerlen;
 	return (0);
 }
 
@@ -62,17 +65,23 @@ static int
 origins_parse(struct origins *o, size_t size)
 {
 	const uint8_t	*p;
-	size_t		 off, len;
+	size_t		 off, left, len, lower;
 
-	for (off = 0; off < size; off += ORIGINS_HEAD + len) {
+	for (off = 0; off < size; off += ORIGINS_HEAD + len + lower) {
 		p = o->buf + off;
-		len = size - off < ORIGINS_HEAD ? SIZE_MAX :
-		    p[8] | (size_t)p[9] << 8;
-		if (len > ORIGINS_ATTR || len > size - off - ORIGINS_HEAD) {
+		left = size - off;
+		len = lower = SIZE_MAX;
+		if (left >= ORIGINS_HEAD) {
+			left -= ORIGINS_HEAD;
+			len = p[8] | (size_t)p[9] << 8;
+			lower = p[10] | (size_t)p[11] << 8;
+		}
+		if (len > ORIGINS_ATTR || len > left || lower > left - len ||
+		    lower > LIMIT_PATH) {
 			errno = EINVAL;
 			return (-1);
 		}
-		if (origins_add(o, p, len) == -1)
+		if (origins_add(o, p, len, lower) == -1)
 			return (-1);
 	}
 	return (0);
@@ -156,7 +165,8 @@ handle_get(int dir, const char *name, uint8_t attr[ORIGINS_ATTR])
 
 	memset(&h, 0, sizeof(h));
 	h.fh.handle_bytes = MAX_HANDLE_SZ;
-	if (name_to_handle_at(dir, name, &h.fh, &mount, 0) == -1)
+	if (name_to_handle_at(dir, name, &h.fh, &mount, *name == '\0' ?
+	    AT_EMPTY_PATH : 0) == -1)
 		return (0);
 	attr[ORIGIN_TYPE] = (uint8_t)h.fh.handle_type;
 	memcpy(attr + ORIGIN_FID, h.fh.f_handle, h.fh.handle_bytes);
@@ -174,15 +184,13 @@ origin_is(const struct origin *o, int dir, const char *name)
 	return (handle_compare(o->attr, o->len, attr, len) == 0);
 }
 
-void
-origins_meet(struct origins *o, int dir, const char *name)
+/* The first in the order of handles that is not less. */
+static size_t
+origins_at(const struct origins *o, const uint8_t *attr, size_t len)
 {
-	uint8_t	attr[ORIGINS_ATTR];
-	size_t	len, low = 0, high = o->n, mid;
+	size_t	low = 0, high = o->n, mid;
 
-	if (o->n == 0 || (len = handle_get(dir, name, attr)) == 0)
-		return;
-	while (low < high) {	/* the first that is not less */
+	while (low < high) {
 		mid = low + (high - low) / 2;
 		if (handle_compare(o->by[mid]->attr, o->by[mid]->len, attr,
 		    len) < 0)
@@ -190,7 +198,35 @@ origins_meet(struct origins *o, int dir, const char *name)
 		else
 			high = mid;
 	}
-	for (; low < o->n && handle_compare(o->by[low]->attr,
-	    o->by[low]->len, attr, len) == 0; low++)
-		o->by[low]->met = true;
+	return (low);
+}
+
+bool
+origins_lies(const struct origins *o, int dir, const char *name,
+    const char *path)
+{
+	uint8_t	attr[ORIGINS_ATTR];
+	size_t	len, i, plen = strlen(path);
+
+	if (o->n == 0 || (len = handle_get(dir, name, attr)) == 0)
+		return (false);
+	for (i = origins_at(o, attr, len); i < o->n && handle_compare(
+	    o->by[i]->attr, o->by[i]->len, attr, len) == 0; i++)
+		if (o->by[i]->lowerlen == plen &&
+		    memcmp(o->by[i]->lower, path, plen) == 0)
+			return (true);
+	return (false);
+}
+
+void
+origins_meet(struct origins *o, int dir, const char *name)
+{
+	uint8_t	attr[ORIGINS_ATTR];
+	size_t	len, i;
+
+	if (o->n == 0 || (len = handle_get(dir, name, attr)) == 0)
+		return;
+	for (i = origins_at(o, attr, len); i < o->n && handle_compare(
+	    o->by[i]->attr, o->by[i]->len, attr, len) == 0; i++)
+		o->by[i]->met = true;
 }

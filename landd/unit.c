@@ -92,7 +92,7 @@ unit_item(struct walk *w, struct item *it)
 	/* Objects hold nothing that has a class of its own. */
 	if ((v || r) && (!u->differs ||
 	    (u->git && strcmp(rest, "objects") != 0)))
-		return (walk_push(w, it, v, r, u, NULL));
+		return (walk_push(w, it, v, r, u, NULL) == NULL ? -1 : 0);
 	return (0);
 }
 
@@ -113,5 +113,5 @@ unit_git(struct walk *w, struct item *it)
 	if ((rv = entry_differs(w, it)) == -1 ||
 	    (rv == 1 && unit_differs(w, u) == -1))
 		return (-1);
-	return (v || r ? walk_push(w, it, v, r, u, NULL) : 0);
+	return ((v || r) && walk_push(w, it, v, r, u, NULL) == NULL ? -1 : 0);
 }

@@ -156,18 +156,18 @@ folder_new(struct walk *w, const char *path, bool view, bool real)
 	return (f);
 }
 
-int
+struct folder *
 walk_push(struct walk *w, const struct item *it, bool view, bool real,
     struct unit *unit, struct ignored *ignored)
 {
 	struct folder	*f;
 
 	if ((f = folder_new(w, it->path, view, real)) == NULL)
-		return (-1);
+		return (NULL);
 	f->unit = unit;
 	f->ignored = ignored;
 	f->rules = it->f->rules;
-	return (0);
+	return (f);
 }
 
 static void
@@ -460,6 +460,28 @@ stage_clear(struct walk *w)
 	return (rv);
 }
 
+/* Several roots a session there may be once; of this one they are no part. */
+static int
+walk_mounted(struct walk *w)
+{
+	const struct origin	*o;
+	char			*path;
+	size_t			 i;
+	int			 rv = 0;
+
+	for (i = 0; i < w->origins.n && rv == 0; i++) {
+		o = &w->origins.v[i];
+		if (o->ino != 0)
+			break;
+		if ((path = strndup(o->lower, o->lowerlen)) == NULL)
+			return (walk_fail(w, "", "list"));
+		rv = walk_skip(w, path, "mount", "another filesystem is "
+		    "mounted here: what is written into it is not landed");
+		free(path);
+	}
+	return (rv);
+}
+
 static int
 walk_begin(struct walk *w)
 {
@@ -479,10 +501,14 @@ walk_begin(struct walk *w)
 	if (w->job->origins > 0 && origins_read(w->job->origins,
 	    &w->origins) == -1)
 		return (walk_fail(w, "", "the list of copies"));
+	if (walk_mounted(w) == -1)
+		return (-1);
 	if (drift_begin(w) == -1)
 		return (walk_fail(w, "", "baselines"));
 	if ((root = folder_new(w, "", true, true)) == NULL)
 		return (-1);
+	/* Which it is land has looked at: by device and inode. */
+	root->recent = drift_recent(w, &st.st_ctim);
 	if (w->job->commondir > 0)
 		fd = tree_open(w->job->commondir, "info/exclude",
 		    O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -519,6 +545,7 @@ walk_end(struct walk *w)
 	free(w->seen.v);
 	origins_free(&w->origins);
 	free(w->base);
+	free(w->dirs);
 	hides_free(&w->hides);
 	ignore_free(w->rules);
 	tracked_free(&w->tracked);

@@ -47,6 +47,10 @@ struct folder {
 	struct ignored	*ignored;	/* its group, if it is ignored */
 	struct ignored	*files;		/* of single ignored files in it */
 	struct ignore	*rules;		/* for the names in it */
+	/* drift_folder's: of the real folder and those above it. */
+	bool		 other;		/* another than the session's */
+	bool		 unsure;	/* it may be */
+	bool		 recent;	/* itself changed since T0 */
 };
 
 /* A change as it is found; changeset_free frees it by its first member. */
@@ -76,6 +80,8 @@ struct walk {
 	bool		 tracked_read;
 	const struct baseline **base;	/* sorted by path, last one each */
 	size_t		 nbase;
+	const struct baseline **dirs;	/* likewise, of folders */
+	size_t		 ndirs;
 	TAILQ_HEAD(, folder) queue;
 	TAILQ_HEAD(, unit) units;
 	struct inos	 seen;		/* real files that differ, by inode */
@@ -106,8 +112,8 @@ struct item {
 
 /* walk.c */
 int	walk_fail(struct walk *, const char *path, const char *what);
-int	walk_push(struct walk *, const struct item *, bool view, bool real,
-	    struct unit *, struct ignored *);
+struct folder *walk_push(struct walk *, const struct item *, bool view,
+	    bool real, struct unit *, struct ignored *);
 int	walk_skip(struct walk *, const char *path, const char *class,
 	    const char *reason);
 /* A real path that no landing of this set removes. */
@@ -134,6 +140,8 @@ int	unit_differs(struct walk *, struct unit *);
 /* drift.c */
 int	drift_begin(struct walk *);
 const struct baseline *drift_base(const struct walk *, const char *path);
+/* Whether the folder, new in the queue, is the one that it was. */
+void	drift_folder(struct walk *, const struct item *, struct folder *);
 int	drift_judge(struct walk *, const struct item *,
 	    const struct baseline *, struct found *);
 bool	drift_recent(const struct walk *, const struct timespec *);

@@ -108,6 +108,10 @@ int	steps_end(struct clean *);
  * unfold.c: folders of the layer that do not lie on the base's of the same
  * path, since that was replaced (opaque) or renamed (redirect).
  */
+/* Of the layer's folder fd, called name, in one that lies on above: the path
+ * below it, there or not; false: it lies on none. */
+bool	fold_points(int fd, const char *name, const char *above,
+	    bool has_above, char *lower);
 /* The base's folder below it, by path; empty string and false: none. */
 bool	fold_lower(struct clean *, const char *path, const char *above,
 	    bool has_above, char *lower);

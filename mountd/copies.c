@@ -1,6 +1,7 @@
 /*
- * Which of the layer's files are copies of real ones: only a capability reads
- * it, so the landing's child is given a list. Made while the layer is still.
+ * Which of the layer's files are copies of real ones, and which real folders
+ * its folders lie on: only a capability reads it, so the landing's child is
+ * given a list. Made while the layer is still.
  */
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -15,9 +16,10 @@
 #include <unistd.h>
 
 #include "../common/origins.h"
+#include "../common/path.h"
 #include "../common/put.h"
-#include "at.h"
 #include "attr.h"
+#include "clean.h"
 #include "fault.h"
 #include "layer.h"
 #include "mountd.h"
@@ -26,10 +28,14 @@
 
 struct copies {
 	int		 u, to;
-	struct names	 dirs;		/* still to be looked into */
+	struct names	 dirs;		/* still to be looked into, each: */
+	struct names	 lower;		/* ... and what it lies on */
 	unsigned char	 buf[65536];
 	size_t		 n;
 };
+
+/* In lower: a folder that lies on none. */
+#define LOWER_NONE	"/"
 
 static int
 copies_flush(struct copies *c)
@@ -40,27 +46,39 @@ copies_flush(struct copies *c)
 	return (0);
 }
 
-static int
-copies_put(struct copies *c, uint64_t ino, const void *attr, size_t len)
+static void
+put_number(unsigned char *p, uint64_t v, int bytes)
 {
-	unsigned char	*p;
-	int		 i;
+	int	i;
 
-	if (c->n + ORIGINS_HEAD + len > sizeof(c->buf) &&
-	    copies_flush(c) == -1)
-		return (-1);
-	p = c->buf + c->n;
-	for (i = 0; i < 8; i++)
-		p[i] = (unsigned char)(ino >> 8 * i);
-	p[8] = (unsigned char)len;
-	p[9] = (unsigned char)(len >> 8);
-	memcpy(p + ORIGINS_HEAD, attr, len);
-	c->n += ORIGINS_HEAD + len;
-	return (0);
+	for (i = 0; i < bytes; i++)
+		p[i] = (unsigned char)(v >> 8 * i);
 }
 
 static int
-copies_file(struct copies *c, int dir, const struct dirent *de)
+copies_put(struct copies *c, uint64_t ino, const void *attr, size_t len,
+    const char *lower)
+{
+	size_t		 llen = strlen(lower);
+	unsigned char	*p;
+
+	if (c->n + ORIGINS_HEAD + len + llen > sizeof(c->buf) &&
+	    copies_flush(c) == -1)
+		return (-1);
+	p = c->buf + c->n;
+	put_number(p, ino, 8);
+	put_number(p + 8, len, 2);
+	put_number(p + 10, llen, 2);
+	memcpy(p + ORIGINS_HEAD, attr, len);
+	memcpy(p + ORIGINS_HEAD + len, lower, llen);
+	c->n += ORIGINS_HEAD + len + llen;
+	return (0);
+}
+
+/* lower: of a folder, else "". */
+static int
+copies_one(struct copies *c, int dir, const struct dirent *de,
+    const char *lower)
 {
 	unsigned char	attr[ORIGINS_ATTR];
 	char		path[NAME_MAX + 40];
@@ -70,9 +88,37 @@ copies_file(struct copies *c, int dir, const struct dirent *de)
 	len = lgetxattr(path, ORIGIN_XATTR, attr, sizeof(attr));
 	if (len == -1 && errno == ERANGE)
 		len = 0;	/* it is a copy, whatever of */
+	if (len == -1 && errno == ENODATA && *lower != '\0')
+		len = 0;
 	if (len == -1)
 		return (errno == ENODATA || errno == ENOENT ? 0 : -1);
-	return (copies_put(c, de->d_ino, attr, (size_t)len));
+	return (copies_put(c, de->d_ino, attr, (size_t)len, lower));
+}
+
+/* It is looked into in its turn. */
+static int
+copies_folder(struct copies *c, int dir, const char *path, const char *lower,
+    const struct dirent *de)
+{
+	char	sub[PATH_MAX], below[PATH_MAX];
+	int	fd;
+
+	/* Nor does a review list what has so long a path. */
+	if (at_join(path, de->d_name, sub) == -1)
+		return (0);
+	fd = openat(dir, de->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	if (fd == -1)
+		return (errno == ENOENT ? 0 : -1);
+	if (!fold_points(fd, de->d_name, lower, strcmp(lower, LOWER_NONE) != 0,
+	    below))
+		strlcpy(below, LOWER_NONE, sizeof(below));
+	close(fd);
+	if (names_add(&c->dirs, sub) == -1 ||
+	    names_add(&c->lower, below) == -1)
+		return (-1);
+	return (strcmp(below, LOWER_NONE) == 0 ? 0 :
+	    copies_one(c, dir, de, below));
 }
 
 static unsigned char
@@ -88,28 +134,24 @@ entry_type(int dir, const struct dirent *de)
 }
 
 static int
-copies_entry(struct copies *c, int dir, const char *path,
+copies_entry(struct copies *c, int dir, const char *path, const char *lower,
     const struct dirent *de)
 {
-	char	sub[PATH_MAX];
-
 	if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
 		return (0);
 	switch (entry_type(dir, de)) {
 	case DT_DIR:
-		/* Nor does a review list what has so long a path. */
-		return (at_join(path, de->d_name, sub) == -1 ? 0 :
-		    names_add(&c->dirs, sub));
+		return (copies_folder(c, dir, path, lower, de));
 	case DT_REG:
 	case DT_LNK:
-		return (copies_file(c, dir, de));
+		return (copies_one(c, dir, de, ""));
 	default:
 		return (0);
 	}
 }
 
 static int
-copies_dir(struct copies *c, const char *path)
+copies_dir(struct copies *c, const char *path, const char *lower)
 {
 	struct dirent	*de;
 	DIR		*d;
@@ -123,7 +165,7 @@ copies_dir(struct copies *c, const char *path)
 		return (-1);
 	}
 	while (r == 0 && (errno = 0, de = readdir(d)) != NULL)
-		r = copies_entry(c, fd, path, de);
+		r = copies_entry(c, fd, path, lower, de);
 	if (errno != 0)
 		r = -1;
 	closedir(d);
@@ -133,21 +175,39 @@ copies_dir(struct copies *c, const char *path)
 static int
 copies_walk(struct copies *c)
 {
-	char	*path;
+	char	*path, *lower;
 	int	 r;
 
-	r = copies_dir(c, "");
+	r = copies_dir(c, "", "");
 	while (r == 0 && c->dirs.n > 0) {
 		path = c->dirs.v[--c->dirs.n];
-		r = copies_dir(c, path);
+		lower = c->lower.v[--c->lower.n];
+		r = copies_dir(c, path, lower);
 		free(path);
+		free(lower);
 	}
 	names_free(&c->dirs);
+	names_free(&c->lower);
 	return (r == 0 ? copies_flush(c) : -1);
 }
 
+/* What is mounted in the project has layers of its own. */
+static int
+copies_below(struct copies *c, int store, const char *project)
+{
+	char		at[PATH_MAX];
+	unsigned int	n;
+	int		r;
+
+	for (n = LAYER_ROOT; (r = layer_below(store, project, &n, at)) == 1;
+	    n++)
+		if (copies_put(c, 0, "", 0, path_below(project, at)) == -1)
+			return (-1);
+	return (r);
+}
+
 int
-copies_write(int u, int stage)
+copies_write(int store, const char *project, int u, int stage)
 {
 	static struct copies	c;
 	int			saved;
@@ -158,7 +218,8 @@ copies_write(int u, int stage)
 		    "the session's stage"));
 	c.to = openat(stage, ORIGINS_NAME, O_WRONLY | O_CREAT | O_EXCL |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (c.to == -1 || copies_walk(&c) == -1 || fchmod(c.to, 0444) == -1) {
+	if (c.to == -1 || copies_below(&c, store, project) == -1 ||
+	    copies_walk(&c) == -1 || fchmod(c.to, 0444) == -1) {
 		saved = errno;
 		if (c.to != -1)
 			close(c.to);

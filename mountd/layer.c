@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/path.h"
 #include "attr.h"
 #include "fault.h"
 #include "fs.h"
@@ -299,26 +300,24 @@ layer_in_use(int store)
 	return (r);
 }
 
-bool
-layer_is_pristine(int store)
+static bool
+upper_is_empty(int store, unsigned int n)
 {
-	char		 path[PATH_MAX];
-	unsigned int	 n;
 	struct dirent	*de;
 	DIR		*d;
 	int		 u, fd;
 	bool		 empty = true;
 
-	if (layer_project(store, path) == -1 ||
-	    layer_find(store, path, &n) != 1 ||
-	    (u = layer_upper(store, n)) == -1) {
-		fault_clear();
+	if ((u = layer_upper(store, n)) == -1)
 		return (false);
-	}
 	fd = openat(u, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	close(u);
-	if (fd == -1 || (d = fdopendir(fd)) == NULL)
+	if (fd == -1)
 		return (false);
+	if ((d = fdopendir(fd)) == NULL) {
+		close(fd);
+		return (false);
+	}
 	errno = 0;
 	while (empty && (de = readdir(d)) != NULL)
 		empty = strcmp(de->d_name, ".") == 0 ||
@@ -327,4 +326,34 @@ layer_is_pristine(int store)
 		empty = false;
 	closedir(d);
 	return (empty);
+}
+
+int
+layer_below(int store, const char *project, unsigned int *n, char *at)
+{
+	int	r;
+
+	for (; *n < LAYER_MAX && (r = layer_at(store, *n, at)) != 0; (*n)++) {
+		if (r == -1)
+			return (-1);
+		if (path_below(project, at) != NULL && strcmp(project, at) !=
+		    0 && !upper_is_empty(store, *n))
+			return (1);
+	}
+	return (0);
+}
+
+bool
+layer_is_pristine(int store)
+{
+	char		path[PATH_MAX], at[PATH_MAX];
+	unsigned int	n, below = LAYER_ROOT;
+
+	if (layer_project(store, path) == -1 ||
+	    layer_find(store, path, &n) != 1) {
+		fault_clear();
+		return (false);
+	}
+	return (upper_is_empty(store, n) &&
+	    layer_below(store, path, &below, at) == 0);
 }

@@ -33,16 +33,20 @@ void	layer_close(struct layer *);
 int	layer_set_project(int store, const char *path);
 int	layer_project(int store, char *path);	/* path[PATH_MAX] */
 
-/* What the session wrote into its project: for most sessions nothing, and
- * then nobody needs to start a review to know it. */
+/* From *n on, the next layer of a filesystem mounted below the project that
+ * has something in it: 1, its path in at[PATH_MAX]; 0 none; -1 errno. */
+int	layer_below(int store, const char *project, unsigned int *n, char *at);
+/* What the session wrote into its project, and into what is mounted in it:
+ * for most sessions nothing, and then nobody needs to start a review to know
+ * it. */
 bool	layer_is_pristine(int store);
 
 /* The stage: the session user's; made, or checked to be this user's. */
 int	stage_make(int store, uid_t, gid_t);
 int	stage_open(int store, uid_t);
-/* copies.c: the list of copies among the files of the upper folder u, anew
- * into the stage (common/origins.h). */
-int	copies_write(int u, int stage);
+/* copies.c: the list of copies among the files of the project's upper folder
+ * u, anew into the stage (common/origins.h). */
+int	copies_write(int store, const char *project, int u, int stage);
 
 /* Is any layer's upper folder part of a mounted overlay, in whatever mount
  * namespace? 1, 0, -1 fault. The kernel notes each asking in its log. */

@@ -15,6 +15,7 @@
 
 #define XATTR_OPAQUE	"trusted.overlay.opaque"
 #define XATTR_REDIRECT	"trusted.overlay.redirect"
+#define XATTR_ORIGIN	"trusted.overlay.origin"
 
 /* What redirect says: a name beside the folder's own, or a path from the
  * overlay's root. */
@@ -80,12 +81,26 @@ fold_landed(struct clean *c, const char *path)
 }
 
 bool
+fold_points(int fd, const char *name, const char *above, bool has_above,
+    char *lower)
+{
+	char	opaque = '\0';
+
+	lower[0] = '\0';
+	if (getxattr(fdpath(fd).s, XATTR_OPAQUE, &opaque, 1) == 1 &&
+	    opaque == 'y')
+		return (false);
+	if (fold_redirect(fd, above, has_above, lower))
+		return (lower[0] != '\0');
+	return (has_above && at_join(above, name, lower) == 0);
+}
+
+bool
 fold_lower(struct clean *c, const char *path, const char *above,
     bool has_above, char *lower)
 {
 	const char	*slash = strrchr(path, '/');
-	char		 opaque = '\0';
-	bool		 has = false;
+	bool		 has;
 	int		 fd;
 
 	lower[0] = '\0';
@@ -93,14 +108,8 @@ fold_lower(struct clean *c, const char *path, const char *above,
 		return (true);
 	if ((fd = at_open(c->u, path, O_PATH | O_DIRECTORY)) == -1)
 		return (false);
-	if (getxattr(fdpath(fd).s, XATTR_OPAQUE, &opaque, 1) == 1 &&
-	    opaque == 'y')
-		;
-	else if (fold_redirect(fd, above, has_above, lower))
-		has = lower[0] != '\0';
-	else if (has_above)
-		has = at_join(above, slash != NULL ? slash + 1 : path,
-		    lower) == 0;
+	has = fold_points(fd, slash != NULL ? slash + 1 : path, above,
+	    has_above, lower);
 	close(fd);
 	if (has && at_is_dir(c->base, lower) && (strcmp(lower, path) == 0 ||
 	    !fold_landed(c, lower)))
@@ -109,7 +118,8 @@ fold_lower(struct clean *c, const char *path, const char *above,
 	return (false);
 }
 
-/* Takes the marks off. */
+/* Takes the marks off, and which folder it was copied from: it is going to
+ * lie on another one, and a review would take that for the owner's doing. */
 static int
 fold_drop(struct clean *c, const char *path)
 {
@@ -120,6 +130,8 @@ fold_drop(struct clean *c, const char *path)
 	if ((removexattr(fdpath(fd).s, XATTR_OPAQUE) == -1 &&
 	    errno != ENODATA) ||
 	    (removexattr(fdpath(fd).s, XATTR_REDIRECT) == -1 &&
+	    errno != ENODATA) ||
+	    (removexattr(fdpath(fd).s, XATTR_ORIGIN) == -1 &&
 	    errno != ENODATA))
 		r = -1;
 	close(fd);

@@ -38,7 +38,8 @@ view_layer(int store, const char *project, int stage)
 	if ((u = layer_upper(store, n)) == -1)
 		return (fault_errno("mount.layer", "the layer of %s",
 		    shown(project)));
-	mnt = copies_write(u, stage) == -1 ? -1 : fs_clone(u, "the layer");
+	mnt = copies_write(store, project, u, stage) == -1 ? -1 :
+	    fs_clone(u, "the layer");
 	close(u);
 	if (mnt != -1 && fs_attr(mnt, VIEW_ATTRS, "the layer") == -1) {
 		close(mnt);

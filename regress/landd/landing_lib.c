@@ -470,7 +470,9 @@ world_landed(struct world *w)
 void
 world_baseline(const struct world *w, const struct baseline *b)
 {
-	struct baseline		*now = baseline_make(w->job.project, b->path);
+	struct baseline		*now = S_ISDIR(b->image.mode) ?
+				    baseline_folder(w->job.project, b->path) :
+				    baseline_make(w->job.project, b->path);
 	const struct image	*x, *y = &b->image;
 
 	ATF_REQUIRE(now != NULL);

@@ -205,12 +205,14 @@ ATF_TC_BODY(state, tc)
 	world_file(&w, "R/a", "1\n", 0);
 	world_file(&w, "R/b", "1\n", 0);
 	world_file(&w, "V/a", "2\n", 0);
+	world_file(&w, "V/d/x", "2\n", 0);
 	world_set(&w);
 	ATF_REQUIRE(world_land(&w) == 0);
 	landing_state_init(&s);
 	ATF_REQUIRE(landing_state_merge(&s, &w.res) == 0);
 	world_file(&w, "V/a", "3\n", 0);
 	world_file(&w, "V/c", "3\n", 0);
+	world_file(&w, "V/d/x", "3\n", 0);
 	world_set(&w);
 	ATF_REQUIRE(world_land(&w) == 0);
 	ATF_REQUIRE(landing_state_merge(&s, &w.res) == 0);
@@ -219,14 +221,15 @@ ATF_TC_BODY(state, tc)
 	ATF_REQUIRE(landing_state_decode(buf, len, &t, &why) == 0);
 	ATF_REQUIRE(landing_state_encode(&t, &again, &len2) == 0);
 	ATF_REQUIRE(len == len2 && memcmp(buf, again, len) == 0);
-	/* a, b (gone) and c, each once and as it now is; two landings. */
+	/* a, b (gone), c, d/x and d, each once and as it now is; two
+	 * landings. */
 	n = 0;
 	struct baseline *b;
 	TAILQ_FOREACH(b, &t.baselines, entry) {
 		world_baseline(&w, b);
 		n++;
 	}
-	ATF_REQUIRE_EQ(n, 3);
+	ATF_REQUIRE_EQ(n, 5);
 	ATF_REQUIRE_EQ(TAILQ_FIRST(&t.landings)->n, 1);
 	ATF_REQUIRE_EQ(TAILQ_LAST(&t.landings, landings)->n, 2);
 	/* Cut off anywhere it is broken, unless between two records. */

@@ -51,7 +51,24 @@ content_is(const char *path, const char *want)
 	close(fd);
 }
 
-/* What the state learns: each file as it now is, each path once. */
+static bool
+folder_known(const char *path)
+{
+	const char	*slash = strrchr(path, '/');
+	struct baseline	*b;
+
+	if (slash == NULL)
+		return (true);
+	TAILQ_FOREACH(b, &w.res.done, entry)
+		if (S_ISDIR(b->image.mode) && strlen(b->path) ==
+		    (size_t)(slash - path) &&
+		    strncmp(b->path, path, strlen(b->path)) == 0)
+			return (true);
+	return (false);
+}
+
+/* What the state learns: each file as it now is, each path once, and the
+ * folders that they are in, or were. */
 static void
 result_checked(void)
 {
@@ -62,13 +79,15 @@ result_checked(void)
 
 	TAILQ_FOREACH(b, &w.res.done, entry) {
 		world_baseline(&w, b);
-		n++;
+		n += !S_ISDIR(b->image.mode);
 	}
 	TAILQ_FOREACH(c, &w.set.changes, entry) {
 		want += c->from != NULL ? 2 : 1;
 		for (found = false, i = 0; i < w.res.npaths; i++)
 			found |= strcmp(w.res.paths[i], c->path) == 0;
 		ATF_REQUIRE_MSG(found, "%s is not in the paths", c->path);
+		ATF_REQUIRE_MSG(folder_known(c->path) && (c->from == NULL ||
+		    folder_known(c->from)), "the folder of %s", c->path);
 	}
 	ATF_REQUIRE_EQ(n, want);
 	for (i = 0; i < w.res.npaths; i++)

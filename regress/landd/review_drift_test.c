@@ -51,7 +51,8 @@ baseline(struct review *r, const char *path)
 	b->image.ino = st.st_ino;
 	b->image.ctime = st.st_ctim;
 	ATF_REQUIRE((fd = open(full, O_RDONLY)) != -1);
-	ATF_REQUIRE(digest_fd(fd, b->image.sha, NULL) == 0);
+	ATF_REQUIRE(S_ISDIR(st.st_mode) ||
+	    digest_fd(fd, b->image.sha, NULL) == 0);
 	close(fd);
 	return (b);
 }
@@ -78,7 +79,9 @@ tree(struct review *r)
 }
 
 /* A1 and its kin: after T0 the owner edits in place, saves by rename,
- * deletes, changes a mode; the session did something to each. */
+ * deletes, changes a mode; the session did something to each. Of d, which the
+ * session removed, nobody knows whether it is the same: it and what is above
+ * it have changed. */
 static void
 drifts(struct review *r)
 {
@@ -105,9 +108,9 @@ ATF_TC_BODY(owner_moves, tc)
 	review(&r,
 	    "added 0 100644 away drift\n"
 	    "modified 100644 100644 both\n"
-	    "deleted 100644 0 d/keep\n"
+	    "deleted 100644 0 d/keep drift\n"
 	    "deleted 100644 0 d/later drift\n"
-	    "deleted 100644 0 d/mine\n"
+	    "deleted 100644 0 d/mine drift\n"
 	    "added 0 100644 d/n\n"
 	    "modified 100644 100644 edit drift\n"
 	    "added 0 100644 gone drift\n"
@@ -117,7 +120,7 @@ ATF_TC_BODY(owner_moves, tc)
 	    "deleted 100644 0 removed drift\n"
 	    "modified 100644 100644 saved drift\n"
 	    "added 0 100644 untracked drift\n");
-	ATF_REQUIRE_EQ(r.set.drifted, 9);
+	ATF_REQUIRE_EQ(r.set.drifted, 11);
 	review_free(&r);
 }
 
@@ -135,9 +138,9 @@ ATF_TC_BODY(owner_moves_stopped, tc)
 	review_expect(&r,
 	    "added 0 100644 away drift\n"
 	    "modified 100644 100644 both\n"
-	    "deleted 100644 0 d/keep\n"
+	    "deleted 100644 0 d/keep drift\n"
 	    "deleted 100644 0 d/later drift\n"
-	    "deleted 100644 0 d/mine\n"
+	    "deleted 100644 0 d/mine drift\n"
 	    "added 0 100644 d/n\n"
 	    "modified 100644 100644 edit drift\n"
 	    "added 0 100644 gone drift\n"
@@ -302,16 +305,17 @@ ATF_TC_BODY(copies_elsewhere, tc)
 ATF_TC_WITHOUT_HEAD(copies_broken);
 ATF_TC_BODY(copies_broken, tc)
 {
+	const struct origin *f;
 	struct origins	o;
-	uint8_t		list[2 * ORIGINS_HEAD + 4] = { 1, 0, 0, 0, 0, 0, 0, 1,
-			    4, 0, 'a', 'b', 'c', 'd', 7 };
+	uint8_t		list[2 * ORIGINS_HEAD + 7] = { 1, 0, 0, 0, 0, 0, 0, 1,
+			    4, 0, 3, 0, 'a', 'b', 'c', 'd', 'd', '/', 'e', 7 };
 	int		fd = memfd_create("origins", 0);
 	size_t		len;
 
 	for (len = 0; len <= sizeof(list); len++) {
 		ATF_REQUIRE(ftruncate(fd, 0) == 0);
 		ATF_REQUIRE(pwrite(fd, list, len, 0) == (ssize_t)len);
-		if (len == 0 || len == ORIGINS_HEAD + 4 || len == sizeof(list))
+		if (len == 0 || len == ORIGINS_HEAD + 7 || len == sizeof(list))
 			ATF_REQUIRE(origins_read(fd, &o) == 0);
 		else
 			ATF_REQUIRE_ERRNO(EINVAL,
@@ -319,17 +323,24 @@ ATF_TC_BODY(copies_broken, tc)
 		if (len == sizeof(list)) {
 			ATF_REQUIRE_EQ(o.n, 2);
 			ATF_REQUIRE(origins_find(&o, 7) != NULL);
-			ATF_REQUIRE(origins_find(&o,
-			    UINT64_C(0x0100000000000001)) != NULL);
+			ATF_REQUIRE((f = origins_find(&o,
+			    UINT64_C(0x0100000000000001))) != NULL);
+			ATF_REQUIRE_EQ(f->len, 4);
+			ATF_REQUIRE_EQ(f->lowerlen, 3);
+			ATF_REQUIRE(memcmp(f->lower, "d/e", 3) == 0);
 			ATF_REQUIRE(origins_find(&o, 1) == NULL);
 		}
 		origins_free(&o);
 	}
-	list[9] = 2;		/* longer than any attribute */
-	ATF_REQUIRE(pwrite(fd, list, sizeof(list), 0) ==
-	    (ssize_t)sizeof(list));
-	ATF_REQUIRE_ERRNO(EINVAL, origins_read(fd, &o) == -1);
-	origins_free(&o);
+	/* Longer than any attribute; than any path. */
+	for (len = 9; len <= 11; len += 2) {
+		list[len] = 0x20;
+		ATF_REQUIRE(pwrite(fd, list, sizeof(list), 0) ==
+		    (ssize_t)sizeof(list));
+		ATF_REQUIRE_ERRNO(EINVAL, origins_read(fd, &o) == -1);
+		origins_free(&o);
+		list[len] = 0;
+	}
 	close(fd);
 }
 
@@ -424,6 +435,270 @@ ATF_TC_BODY(tick, tc)
 	review_free(&r);
 }
 
+/*
+ * Folders that the owner renames: the times of what is in them stay as they
+ * were. Of each the owner has a second one, NAME-, with files of the same
+ * names.
+ */
+static void
+swaps_tree(struct review *r)
+{
+	static const char *const	names[] = { "back", "calm", "gone",
+	    "link", "m/sub", "made-", "opq", "quiet", "ren", "swap", "up/in",
+	    "wh" };
+	char				path[64];
+	size_t				i, j;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (j = 0; j < 6; j++) {
+			snprintf(path, sizeof(path), "R/%s%s/%c", names[i],
+			    j < 3 ? "" : "-", "fgh"[j % 3]);
+			review_file(r, path, path);
+		}
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "R/%s-/new", names[i]);
+		review_file(r, path, path);
+	}
+	review_sh(r, "cd R; mkdir up-; mv up/in- up-/in");
+}
+
+static void
+swaps_moves(struct review *r)
+{
+	/* Files that are replaced as a whole have no origin of their own. */
+	review_sh(r, "cd V; for d in back calm gone link swap up/in; do "
+	    "echo in >$d/t; mv $d/t $d/f; rm $d/g; echo in >$d/new; done; "
+	    "mv ren ren2; echo in >>ren2/f; mv m m2; "
+	    "rm -r opq; mkdir opq; echo in >opq/f; rm -r quiet wh; "
+	    "mkdir made; echo in >made/f");
+}
+
+static void
+swaps_owner(struct review *r)
+{
+	review_sh(r, "cd R; s() { mv $1 $1=; mv $1- $1; }; s swap; s up; "
+	    "s ren; s m/sub; s opq; s wh; mv gone gone=; "
+	    "mv link link=; ln -s link- link; mv made- made; "
+	    "mv back back=; mv back- back; mv back back-; mv back= back; "
+	    "echo out >calm/mine; echo out >other");
+	review_refresh(r);
+}
+
+static const char	swaps_want[] =
+    "modified 100644 100644 back/f\n"
+    "deleted 100644 0 back/g\n"
+    "added 0 100644 back/new\n"
+    "modified 100644 100644 calm/f\n"
+    "deleted 100644 0 calm/g\n"
+    "added 0 100644 calm/new\n"
+    "added 0 100644 gone/f drift\n"
+    "added 0 100644 gone/new drift\n"
+    "deleted 120777 0 link drift\n"
+    "added 0 100644 link/f drift\n"
+    "added 0 100644 link/new drift\n"
+    "renamed 100644 100644 m/sub/f -> m2/sub/f drift\n"
+    "renamed 100644 100644 m/sub/g -> m2/sub/g drift\n"
+    "renamed 100644 100644 m/sub/h -> m2/sub/h drift\n"
+    "renamed 100644 100644 m/sub/new -> m2/sub/new drift\n"
+    "renamed 100644 100644 m/sub=/f -> m2/sub=/f drift\n"
+    "renamed 100644 100644 m/sub=/g -> m2/sub=/g drift\n"
+    "renamed 100644 100644 m/sub=/h -> m2/sub=/h drift\n"
+    "modified 100644 100644 made/f drift\n"
+    "deleted 100644 0 made/g drift\n"
+    "deleted 100644 0 made/h drift\n"
+    "modified 100644 100644 opq/f drift\n"
+    "deleted 100644 0 opq/g drift\n"
+    "deleted 100644 0 opq/h drift\n"
+    "deleted 100644 0 opq/new drift\n"
+    "deleted 100644 0 quiet/f\n"
+    "deleted 100644 0 quiet/g\n"
+    "deleted 100644 0 quiet/h\n"
+    "deleted 100644 0 ren/f drift\n"
+    "added 0 100644 ren2/f drift\n"
+    "renamed 100644 100644 ren/g -> ren2/g drift\n"
+    "renamed 100644 100644 ren/h -> ren2/h drift\n"
+    "renamed 100644 100644 ren/new -> ren2/new drift\n"
+    "modified 100644 100644 swap/f drift\n"
+    "deleted 100644 0 swap/g drift\n"
+    "modified 100644 100644 swap/new drift\n"
+    "modified 100644 100644 up/in/f drift\n"
+    "deleted 100644 0 up/in/g drift\n"
+    "modified 100644 100644 up/in/new drift\n"
+    "deleted 100644 0 wh/f drift\n"
+    "deleted 100644 0 wh/g drift\n"
+    "deleted 100644 0 wh/h drift\n"
+    "deleted 100644 0 wh/new drift\n";
+
+/* Live and stopped, of what the world is. */
+static void
+swaps_both(struct review *r, const char *want)
+{
+	swaps_moves(r);
+	swaps_owner(r);
+	review(r, want);
+	ATF_REQUIRE_MSG(review_run_stopped(r) == 0, "%s", r->why);
+	review_expect(r, want);
+	review_free(r);
+}
+
+ATF_TC_WITHOUT_HEAD(swaps);
+ATF_TC_BODY(swaps, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	swaps_tree(&r);
+	review_start(&r);
+	swaps_both(&r, swaps_want);
+}
+
+ATF_TC_WITHOUT_HEAD(swaps_git);
+ATF_TC_BODY(swaps_git, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	swaps_tree(&r);
+	review_sh(&r, "cd R; git init -q --template= .; git add .");
+	review_start(&r);
+	swaps_both(&r, swaps_want);
+}
+
+ATF_TC_WITHOUT_HEAD(swaps_elsewhere);
+ATF_TC_BODY(swaps_elsewhere, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	review_foreign(&r);
+	swaps_tree(&r);
+	review_start(&r);
+	swaps_both(&r, swaps_want);
+}
+
+/*
+ * Without handles nobody knows a folder again: where it and the one above it
+ * have changed, nothing of the owner's in it is touched.
+ */
+ATF_TC_WITHOUT_HEAD(swaps_handleless);
+ATF_TC_BODY(swaps_handleless, tc)
+{
+	struct review	r;
+	char		want[sizeof(swaps_want) + 64] = "";
+	const char	*p = swaps_want, *end;
+
+	for (; *p != '\0'; p = end + 1) {
+		end = strchr(p, '\n');
+		snprintf(want + strlen(want), sizeof(want) - strlen(want),
+		    "%.*s%s\n", (int)(end - p), p, *p != 'a' &&
+		    (strncmp(end - 6, "back/", 5) == 0 ||
+		    strncmp(end - 6, "calm/", 5) == 0) ? " drift" : "");
+	}
+	begin(&r);
+	review_handleless(&r);
+	swaps_tree(&r);
+	review_start(&r);
+	swaps_both(&r, want);
+}
+
+/* Nor where a folder's copy was made of the mask's. */
+ATF_TC_WITHOUT_HEAD(swaps_masked);
+ATF_TC_BODY(swaps_masked, tc)
+{
+	struct review	r;
+	char		hidden[2][PATH_MAX];
+	int		i;
+
+	begin(&r);
+	review_file(&r, "R/swap/key", "key\n");
+	review_file(&r, "R/swap/f", "f\n");
+	review_file(&r, "R/swap-/f", "other\n");
+	review_file(&r, "R/calm/key", "key\n");
+	review_file(&r, "R/calm/f", "f\n");
+	for (i = 0; i < 2; i++) {
+		snprintf(hidden[i], sizeof(hidden[i]), "%s/R/%s/key", r.dir,
+		    i == 0 ? "swap" : "calm");
+		r.hide[i] = hidden[i];
+	}
+	review_mask_file(&r, "swap/key");
+	review_mask_file(&r, "calm/key");
+	review_start(&r);
+	review_sh(&r, "cd V; for d in swap calm; do echo in >$d/t; "
+	    "mv $d/t $d/f; echo in >$d/new; done");
+	review_sh(&r, "cd R; mv swap swap=; mv swap- swap; echo k >swap/key; "
+	    "echo out >other");
+	review_refresh(&r);
+	review(&r,
+	    "modified 100644 100644 calm/f\n"
+	    "added 0 100644 calm/new\n"
+	    "modified 100644 100644 swap/f drift\n"
+	    "added 0 100644 swap/new\n");
+	review_free(&r);
+}
+
+/* A landing changes folders too, and so does a discard what is known. */
+static void
+baseline_dir(struct review *r, const char *path)
+{
+	baseline(r, path)->image.mode = S_IFDIR;
+}
+
+ATF_TC_WITHOUT_HEAD(landed_folders);
+ATF_TC_BODY(landed_folders, tc)
+{
+	struct review	r;
+
+	begin(&r);
+	review_file(&r, "R/d/a", "a\n");
+	review_file(&r, "R/d/b", "b\n");
+	review_file(&r, "R/d-/a", "other a\n");
+	review_file(&r, "R/d-/c", "other c\n");
+	review_file(&r, "R/from/x", "x\n");
+	review_start(&r);
+	review_sh(&r, "cd V; rm -r d; mv from to; echo y >to/y");
+	/* d/a was landed, and from/x as to/x. */
+	review_sh(&r, "cd R; echo more >>a; mv a d/a; mkdir to; "
+	    "mv from/x to/x; rmdir from");
+	baseline(&r, "d/a");
+	baseline(&r, "to/x");
+	baseline(&r, "from/x");
+	review_refresh(&r);
+	/* Not known: it may be the owner who did all that. */
+	review(&r,
+	    "deleted 100644 0 d/a\n"
+	    "deleted 100644 0 d/b drift\n"
+	    "deleted 100644 0 to/x\n"
+	    "added 0 100644 to/y drift\n");
+	baseline_dir(&r, "d");
+	baseline_dir(&r, "to");
+	baseline_dir(&r, "from");
+	review(&r,
+	    "deleted 100644 0 d/a\n"
+	    "deleted 100644 0 d/b\n"
+	    "deleted 100644 0 to/x\n"
+	    "added 0 100644 to/y\n");
+	/* A file where the folder was is judged by the files' own. */
+	review_sh(&r, "echo file >V/d");
+	ATF_REQUIRE_MSG(review_run(&r) == 0, "%s", r.why);
+	ATF_REQUIRE(strstr(review_text(&r), "added 0 100644 d\n") != NULL);
+	review_sh(&r, "rm V/d; cd R; mv d d=; mv d- d");
+	review_refresh(&r);
+	review(&r,
+	    "deleted 100644 0 d/a drift\n"
+	    "deleted 100644 0 d/c drift\n"
+	    "deleted 100644 0 to/x\n"
+	    "added 0 100644 to/y\n");
+	/* Put back, its time is another: it is not as it was left. */
+	review_sh(&r, "cd R; mv d d-; mv d= d");
+	review_refresh(&r);
+	review(&r,
+	    "deleted 100644 0 d/a\n"
+	    "deleted 100644 0 d/b drift\n"
+	    "deleted 100644 0 to/x\n"
+	    "added 0 100644 to/y\n");
+	review_free(&r);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, owner_moves);
@@ -435,5 +710,11 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, copies_broken);
 	ATF_TP_ADD_TC(tp, baselines);
 	ATF_TP_ADD_TC(tp, tick);
+	ATF_TP_ADD_TC(tp, swaps);
+	ATF_TP_ADD_TC(tp, swaps_git);
+	ATF_TP_ADD_TC(tp, swaps_elsewhere);
+	ATF_TP_ADD_TC(tp, swaps_handleless);
+	ATF_TP_ADD_TC(tp, swaps_masked);
+	ATF_TP_ADD_TC(tp, landed_folders);
 	return (atf_no_error());
 }

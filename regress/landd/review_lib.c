@@ -3,9 +3,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +123,22 @@ review_refresh(struct review *r)
 	review_mount(r, false);
 }
 
+/* An overlay has no handles that would last. */
+void
+review_handleless(struct review *r)
+{
+	char	opts[3 * PATH_MAX];
+
+	ATF_REQUIRE(test_sh("mkdir '%s/HL' '%s/HU' '%s/HW'", r->dir, r->dir,
+	    r->dir) == 0);
+	snprintf(opts, sizeof(opts), "lowerdir=%s/HL,upperdir=%s/HU,"
+	    "workdir=%s/HW", r->dir, r->dir, r->dir);
+	ATF_REQUIRE_MSG(mount("real", at(r, "R"), "overlay", 0, opts) == 0,
+	    "%s", strerror(errno));
+	owned(r, at(r, "R"));
+	r->foreign = true;
+}
+
 void
 review_foreign(struct review *r)
 {
@@ -228,26 +244,89 @@ review_steps(struct review *r, struct job *job, bool walkonly)
 	return (rv);
 }
 
+static void
+join_path(char *to, size_t size, const char *dir, const char *name)
+{
+	ATF_REQUIRE((size_t)snprintf(to, size, "%s%s%s", dir,
+	    *dir == '\0' ? "" : "/", name) < size);
+}
+
 static FILE	*origins;
 
-static int
-origins_one(const char *path, const struct stat *st, int type, struct FTW *f)
+static void
+origins_put(const char *path, const char *lower)
 {
 	unsigned char	head[ORIGINS_HEAD], attr[ORIGINS_ATTR];
+	struct stat	st;
 	ssize_t		len;
 	int		i;
 
-	(void)f;
-	if (type == FTW_D || (len = lgetxattr(path, "trusted.overlay.origin",
-	    attr, sizeof(attr))) == -1)
-		return (0);
+	ATF_REQUIRE(lstat(path, &st) == 0);
+	len = lgetxattr(path, "trusted.overlay.origin", attr, sizeof(attr));
+	if (len == -1 && *lower == '\0')
+		return;
+	if (len == -1)
+		len = 0;
 	for (i = 0; i < 8; i++)
-		head[i] = (unsigned char)(st->st_ino >> 8 * i);
+		head[i] = (unsigned char)(st.st_ino >> 8 * i);
 	head[8] = (unsigned char)len;
 	head[9] = 0;
+	head[10] = (unsigned char)strlen(lower);
+	head[11] = (unsigned char)(strlen(lower) >> 8);
 	ATF_REQUIRE(fwrite(head, sizeof(head), 1, origins) == 1);
 	ATF_REQUIRE(fwrite(attr, 1, (size_t)len, origins) == (size_t)len);
-	return (0);
+	ATF_REQUIRE(fputs(lower, origins) >= 0);
+}
+
+/* Where the layer's folder path lies, called name, in one that lies on above;
+ * "": on nothing. */
+static void
+origins_lower(const char *path, const char *name, const char *above,
+    char lower[PATH_MAX])
+{
+	char	value[PATH_MAX];
+	ssize_t	len;
+
+	lower[0] = '\0';
+	if (lgetxattr(path, "trusted.overlay.opaque", value, 1) == 1 &&
+	    value[0] == 'y')
+		return;
+	len = lgetxattr(path, "trusted.overlay.redirect", value,
+	    sizeof(value) - 1);
+	if (len > 0)
+		value[len] = '\0';
+	if (len > 0 && value[0] == '/')
+		snprintf(lower, PATH_MAX, "%s", value + 1);
+	else if (above != NULL)
+		join_path(lower, PATH_MAX, above, len > 0 ? value : name);
+}
+
+static void
+origins_dir(const char *dir, const char *above)
+{
+	char		 path[PATH_MAX], lower[PATH_MAX];
+	struct dirent	*de;
+	DIR		*d;
+
+	ATF_REQUIRE((d = opendir(dir)) != NULL);
+	while ((de = readdir(d)) != NULL) {
+		if (strcmp(de->d_name, ".") == 0 ||
+		    strcmp(de->d_name, "..") == 0)
+			continue;
+		/* As of mountd's, nothing of what has so long a path. */
+		if (strlen(dir) + strlen(de->d_name) + 2 > sizeof(path))
+			continue;
+		join_path(path, sizeof(path), dir, de->d_name);
+		if (de->d_type != DT_DIR) {
+			origins_put(path, "");
+			continue;
+		}
+		origins_lower(path, de->d_name, above, lower);
+		if (*lower != '\0')
+			origins_put(path, lower);
+		origins_dir(path, *lower != '\0' ? lower : NULL);
+	}
+	closedir(d);
 }
 
 void
@@ -255,7 +334,7 @@ review_origins(struct review *r)
 {
 	unlink(at(r, "G/" ORIGINS_NAME));
 	ATF_REQUIRE((origins = fopen(at(r, "G/" ORIGINS_NAME), "wx")) != NULL);
-	ATF_REQUIRE(nftw(at(r, "S/u"), origins_one, 64, FTW_PHYS) == 0);
+	origins_dir(at(r, "S/u"), "");
 	ATF_REQUIRE(fclose(origins) == 0);
 	ATF_REQUIRE(chmod(at(r, "G/" ORIGINS_NAME), 0444) == 0);
 }

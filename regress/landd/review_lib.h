@@ -32,6 +32,8 @@ struct review {
 void	review_make(struct review *, const char *dir, uid_t uid);
 /* R becomes a filesystem of its own, still empty. */
 void	review_foreign(struct review *);
+/* And one whose files have no handles. */
+void	review_handleless(struct review *);
 /* R is as it was at T0: mounts V. Waits until ctimes are old enough. */
 void	review_start(struct review *);
 /* Without the wait, with T0 far ahead: nothing will have drifted. */

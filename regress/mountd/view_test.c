@@ -87,6 +87,9 @@ CASE(view, "the merged project and its layer, read-only, live and stopped")
 	drive_end();
 }
 
+/* The real folder that ino lies on, as the list has it. */
+static char	lies[PATH_MAX];
+
 /* How many copies the list has, and whether ino is among them. */
 static int
 listed(int stage, uint64_t ino, bool *there)
@@ -100,18 +103,36 @@ listed(int stage, uint64_t ino, bool *there)
 	ATF_REQUIRE((fd = openat(stage, ORIGINS_NAME, O_RDONLY)) != -1);
 	ATF_REQUIRE((n = read(fd, p, sizeof(p))) != -1);
 	close(fd);
-	for (off = 0; off < n; off += ORIGINS_HEAD + p[off + 8]) {
-		ATF_REQUIRE(n - off > ORIGINS_HEAD + ORIGIN_FID);
+	*lies = '\0';
+	for (off = 0; off < n; off += ORIGINS_HEAD + p[off + 8] +
+	    p[off + 10]) {
 		for (at = 0, i = 7; i >= 0; i--)
 			at = at << 8 | p[off + i];
 		*there |= at == ino;
-		count++;
+		if (p[off + 10] != 0 && at == ino)
+			snprintf(lies, sizeof(lies), "%.*s%s", p[off + 10],
+			    p + off + ORIGINS_HEAD + p[off + 8],
+			    p[off + 8] > ORIGIN_FID ? "" : ", not copied");
+		count += p[off + 10] == 0;
 	}
 	ATF_REQUIRE_EQ(off, n);
 	return (count);
 }
 
-CASE(copies, "which of the layer's files are copies is listed, anew each time")
+/* On which real folder the layer's lies; "" on none. */
+static const char *
+lies_on(const struct drive_view *v, const char *path)
+{
+	struct stat	st;
+	bool		there;
+
+	ATF_REQUIRE_EQ(0, fstatat(v->layer, path, &st, AT_SYMLINK_NOFOLLOW));
+	listed(v->stage, st.st_ino, &there);
+	return (lies);
+}
+
+CASE(copies, "which of the layer's files are copies is listed, anew each "
+    "time, and on which real folders its own lie")
 {
 	struct drive		d = { .uid = 1001, .gid = 1001 };
 	struct drive_view	v;
@@ -122,25 +143,70 @@ CASE(copies, "which of the layer's files are copies is listed, anew each time")
 	drive_begin();
 	project();
 	ATF_REQUIRE_EQ(0, test_sh("cd '%s/proj' && ln -s a l && mkdir -p "
-	    "e/e && echo c >e/e/c && chown -Rh 1001:1001 .", test_scratch()));
+	    "e/e g/in h k/m && echo c >e/e/c && echo x >g/in/x && "
+	    "chown -Rh 1001:1001 .", test_scratch()));
 	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "echo new >new; echo more >>a; mv l m; "
-	    "echo more >>e/e/c; mkdir f; mv d/b f/b; mkfifo p; rm key"));
+	    "echo more >>e/e/c; mkdir f; mv d/b f/b; mkfifo p; rm key; "
+	    "mv g f/g; echo more >>f/g/in/x; rm -r h; mkdir -p h/sub; "
+	    "mv k/m k/n"));
 	for (turn = 0; turn < 2; turn++) {
 		if (turn == 1)
 			drive_release(&d);
 		ATF_REQUIRE(drive_look(&d, turn == 0, &v));
 		ATF_REQUIRE_EQ(0, fstatat(v.layer, "new", &st, 0));
-		ATF_CHECK_EQ(4, listed(v.stage, st.st_ino, &there));
+		ATF_CHECK_EQ(5, listed(v.stage, st.st_ino, &there));
 		ATF_CHECK(!there);
 		ATF_REQUIRE_EQ(0, fstatat(v.layer, "f/b", &st, 0));
-		ATF_CHECK_EQ(4, listed(v.stage, st.st_ino, &there));
+		ATF_CHECK_EQ(5, listed(v.stage, st.st_ino, &there));
 		ATF_CHECK(there);
+		ATF_CHECK_STREQ("e", lies_on(&v, "e"));
+		ATF_CHECK_STREQ("e/e", lies_on(&v, "e/e"));
+		ATF_CHECK_STREQ("g", lies_on(&v, "f/g"));
+		ATF_CHECK_STREQ("g/in", lies_on(&v, "f/g/in"));
+		ATF_CHECK_STREQ("k/m", lies_on(&v, "k/n"));
+		ATF_CHECK_STREQ("", lies_on(&v, "f"));
+		ATF_CHECK_STREQ("", lies_on(&v, "h"));
+		ATF_CHECK_STREQ("", lies_on(&v, "h/sub"));
 		ATF_REQUIRE_EQ(0, fstatat(v.stage, ORIGINS_NAME, &st, 0));
 		ATF_CHECK_EQ(0444, st.st_mode & 07777);
 		drive_look_end(&v);
 	}
 	drive_erase(&d);
+	drive_end();
+}
+
+CASE(below, "what was written into a filesystem mounted below the project is "
+    "no part of it, and is not lost")
+{
+	struct drive		d = { .uid = 1001, .gid = 1001 };
+	struct drive_view	v;
+	bool			there;
+
+	/* mountd's own namespace gets what is mounted later. */
+	ATF_REQUIRE_EQ(0, mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL));
+	drive_begin();
+	ATF_REQUIRE_EQ(0, mkdir(test_path("proj/t"), 0755));
+	ATF_REQUIRE_EQ(0, mount("t", test_path("proj/t"), "tmpfs", 0,
+	    "mode=777"));
+	START(&d);
+	drive_release(&d);
+	ATF_CHECK(d.pristine);
+	START(&d);
+	ATF_REQUIRE(drive_look(&d, true, &v));
+	listed(v.stage, 0, &there);
+	ATF_CHECK(!there);
+	drive_look_end(&v);
+	ATF_CHECK_EQ(0, drive_sh(&d, "echo x >t/x"));
+	ATF_REQUIRE(drive_look(&d, true, &v));
+	listed(v.stage, 0, &there);
+	ATF_CHECK(there);
+	ATF_CHECK_STREQ("t, not copied", lies);
+	drive_look_end(&v);
+	drive_release(&d);
+	ATF_CHECK(!d.pristine);
+	drive_erase(&d);
+	ATF_CHECK_EQ(0, umount(test_path("proj/t")));
 	drive_end();
 }
 
@@ -418,6 +484,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, view);
 	ATF_TP_ADD_TC(tp, copies);
+	ATF_TP_ADD_TC(tp, below);
 	ATF_TP_ADD_TC(tp, kept);
 	ATF_TP_ADD_TC(tp, refused);
 	ATF_TP_ADD_TC(tp, refresh);
