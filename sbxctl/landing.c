@@ -29,8 +29,10 @@ landing_apply(struct conn *c, const char *sid, const uint8_t *digest,
 		out->refused(&r);
 		say("%s", r.error);
 		status = EXIT_OTHER;
-	} else
+	} else {
+		r.unseen = digest == NULL;
 		out->landed(&r);
+	}
 	/* It landed all the same. */
 	if (r.warning != NULL) {
 		fflush(stdout);

@@ -305,6 +305,7 @@ json_out_landed(const struct review *r)
 
 	json_bytes(o, "session", r->session);
 	json_number(o, "landed", r->landed);
+	json_skipped(o, r);
 	if (r->warning != NULL)
 		json_bytes(o, "warning", r->warning);
 	json_print(o);

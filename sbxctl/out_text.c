@@ -379,6 +379,8 @@ text_landed(const struct review *r)
 {
 	printf("session %s: %" PRIu64 " file%s landed\n", r->session,
 	    r->landed, r->landed == 1 ? "" : "s");
+	if (r->unseen)
+		text_skipped(r);
 }
 
 static void

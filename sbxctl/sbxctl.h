@@ -190,6 +190,7 @@ struct review {
 	uint8_t		*patch;		/* of PATCH */
 	size_t		 patchlen;
 	uint64_t	 landed;	/* of LANDED */
+	bool		 unseen;	/* what does not was not listed yet */
 	char		*warning;	/* what did not follow it; NULL */
 	char		*error;		/* the suite's refusal, one line */
 	char		 code[65];

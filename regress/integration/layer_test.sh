@@ -29,9 +29,30 @@ submounts_one()
 	atf_check -o match:'^real$' -o match:'^t$' -o match:'^e$' cat out
 	int_same "$before" "$(sbx_tree "$srv")" "the bound folder was touched"
 	atf_check -o inline:'t\n' cat "$P/tmpfs/t"
-	# What lies on another filesystem is not deleted by a landing.
-	atf_check -s ignore -o ignore -e ignore sbxctl apply --yes "$sid"
+	# What lies on another filesystem does not land, and is told.
+	atf_check -o match:'a.txt' -o match:'bound.*not landed' \
+	    -o match:'tmpfs.*not landed' -o not-match:ext4 \
+	    sbxctl changes "$sid"
+	atf_check -o match:'1 file landed' -o match:'bound.*not landed' \
+	    -o match:'tmpfs.*not landed' sbxctl apply --yes "$sid"
+	atf_check -o inline:'x\n' cat "$P/a.txt"
 	atf_check -o inline:'real\n' cat "$P/bound/f"
+	atf_check -o inline:'t\n' cat "$P/tmpfs/t"
+	int_refused 1 'what does not land is left' sbxctl rm "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# Nor is it lost where nothing else was changed; where nothing was, the
+	# session goes at once.
+	run -- sh -c 'cat tmpfs/t' >out 2>err || atf_fail "$(cat err)"
+	atf_check -o empty cat err
+	run -- sh -c 'echo changed >tmpfs/x' >out 2>err ||
+	    atf_fail "$(cat err)"
+	int_kept err
+	atf_check -o match:'^0 files' -o match:'tmpfs.*not landed' \
+	    sbxctl changes "$sid"
+	int_refused 1 'what does not land is left' sbxctl rm "$sid"
+	atf_check -s exit:0 -o match:'tmpfs.*not landed' \
+	    sbxctl apply --yes "$sid"
+	atf_check test ! -e "$P/tmpfs/x"
 	atf_check -o ignore sbxctl rm --discard "$sid"
 	for m in bound tmpfs ext4; do
 		umount "$P/$m" || atf_fail "something holds $m"
