@@ -13,9 +13,6 @@
 #include "tree.h"
 #include "walk.h"
 
-/* Timestamps are of the kernel's last tick: up to 10 ms old. */
-#define DRIFT_TICK	10000000L
-
 static const char	drift_changed[] = "changed since the session began";
 static const char	drift_replaced[] =
     "replaced since the session made its copy";
@@ -67,12 +64,6 @@ drift_sort(const struct job *job, bool dirs, const struct baseline ***v,
 int
 drift_begin(struct walk *w)
 {
-	w->since = w->job->t0;
-	w->since.tv_nsec -= DRIFT_TICK;
-	if (w->since.tv_nsec < 0) {
-		w->since.tv_nsec += 1000000000L;
-		w->since.tv_sec--;
-	}
 	if (w->job->baselines == NULL)
 		return (0);
 	return (drift_sort(w->job, false, &w->base, &w->nbase) == -1 ||
@@ -103,12 +94,18 @@ drift_base(const struct walk *w, const char *path)
 	return (drift_find(w->base, w->nbase, path));
 }
 
+/*
+ * T0 is by the clock that files are stamped by, which stands still between
+ * the kernel's ticks: what changes after it has that time or a later one. A
+ * filesystem that counts whole seconds has them cut off.
+ */
 bool
 drift_recent(const struct walk *w, const struct timespec *t)
 {
-	return (t->tv_sec > w->since.tv_sec ||
-	    (t->tv_sec == w->since.tv_sec &&
-	    t->tv_nsec >= w->since.tv_nsec));
+	const struct timespec	*t0 = &w->job->t0;
+
+	return (t->tv_sec > t0->tv_sec || (t->tv_sec == t0->tv_sec &&
+	    (t->tv_nsec == 0 || t->tv_nsec >= t0->tv_nsec)));
 }
 
 static const char *

@@ -92,7 +92,6 @@ struct walk {
 	int		 pack;		/* stage/pack, -1 until it is made */
 	uint64_t	 packed;	/* bytes in it */
 	size_t		 nchanges, nskipped;
-	struct timespec	 since;		/* T0 less 10 ms */
 	uint64_t	 dev;		/* the project's */
 	char		*why;
 	size_t		 whylen;

@@ -145,16 +145,16 @@ new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	return (project_is_sane(m, r) && lists_are_sane(m, r));
 }
 
+/* By the clock that files are stamped by: see landd's drift_recent. */
 static uint64_t
-now_ns(void)
+files_now(void)
 {
 	struct timespec	ts;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
+	clock_gettime(CLOCK_REALTIME_COARSE, &ts);
 	return ((uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec);
 }
 
-/* T0 is taken here: before anything of the session can read a file. */
 static struct session *
 new_record(const struct client *c, const struct m_NEW *m)
 {
@@ -168,7 +168,7 @@ new_record(const struct client *c, const struct m_NEW *m)
 		.home = m->home, .cwd = m->cwd, .argv = m->argv,
 		.env = m->env, .hide = m->hide, .ro = m->ro,
 		.network = m->network, .tty = m->tty, .umask = m->umask,
-		.t0 = now_ns()
+		.t0 = files_now()
 	};
 
 	session_id(id);
@@ -365,9 +365,12 @@ session_seal(struct session *s)
 {
 	struct m_SEAL	seal = {
 		.session = s->rec.r.session, .project = s->rec.r.project,
-		.dev = s->rec.r.dev, .ino = s->rec.r.ino, .t0 = s->rec.r.t0
+		.dev = s->rec.r.dev, .ino = s->rec.r.ino
 	};
 
+	/* As late as can be: what the owner did just before is no drift.
+	 * Nothing of the session has read a file before GO. */
+	seal.t0 = s->rec.r.t0 = files_now();
 	peer_send(sbxd.helper[H_LANDD], MSG_SEAL, 0, -1, &seal);
 }
 

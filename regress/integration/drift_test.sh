@@ -275,8 +275,36 @@ session have drifted, with git, untracked, and without'
 	}"
 done
 
+atf_test_case just_before
+just_before_head()
+{
+	atf_set descr "what the owner writes just before the start is none"
+	atf_set require.user root
+}
+just_before_body()
+{
+	int_begin
+	int_who user
+	cd "$P" || atf_fail "$P"
+	lost=0
+	# Only in the very tick of the start nobody can tell.
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		echo "$i" >a.txt
+		sbxctl run $AS --keep -- sh -c 'echo in >>a.txt' 2>kept ||
+		    atf_fail "$(cat kept)"
+		int_kept kept
+		sbxctl apply --yes "$sid" >out 2>&1 || lost=$((lost + 1))
+		atf_check -o ignore sbxctl rm --discard "$sid"
+		rm -f kept out
+	done
+	[ "$lost" -le 3 ] || atf_fail "$lost of ten could not land"
+	cd "$SBX_SCRATCH" || atf_fail "$SBX_SCRATCH"
+	int_end
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case just_before
 	atf_add_test_case stopped
 	atf_add_test_case live
 	atf_add_test_case swapped_stopped

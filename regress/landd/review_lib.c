@@ -94,7 +94,7 @@ void
 review_start(struct review *r)
 {
 	usleep(40000);
-	clock_gettime(CLOCK_REALTIME, &r->t0);
+	clock_gettime(CLOCK_REALTIME_COARSE, &r->t0);
 	usleep(10000);
 	review_mount(r, false);
 }
@@ -102,7 +102,7 @@ review_start(struct review *r)
 void
 review_start_fast(struct review *r)
 {
-	clock_gettime(CLOCK_REALTIME, &r->t0);
+	clock_gettime(CLOCK_REALTIME_COARSE, &r->t0);
 	r->t0.tv_sec += 3600;
 	review_mount(r, false);
 }
