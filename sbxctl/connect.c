@@ -71,15 +71,36 @@ conn_long(const char *path, struct sockaddr_un *sun)
 	return (fd);
 }
 
+/* A suite listens before it drops root. Anybody else who does in a folder of
+ * his own would be told our environment. */
+static void
+conn_judge(int fd, const char *path)
+{
+	struct ucred	cred;
+	socklen_t	len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1)
+		fail("%s: %s", path, strerror(errno));
+	if (cred.uid != 0 && cred.uid != geteuid())
+		fail("%s: uid %u listens there, and not root: it is not used; "
+		    "look at SBX_STATE", path, (unsigned int)cred.uid);
+}
+
 static int
 conn_connect(const char *path)
 {
 	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
+	int			fd;
 
 	if (strlen(path) >= sizeof(sun.sun_path))
-		return (conn_long(path, &sun));
-	memcpy(sun.sun_path, path, strlen(path) + 1);
-	return (conn_socket(&sun));
+		fd = conn_long(path, &sun);
+	else {
+		memcpy(sun.sun_path, path, strlen(path) + 1);
+		fd = conn_socket(&sun);
+	}
+	if (fd != -1)
+		conn_judge(fd, path);
+	return (fd);
 }
 
 /* Takes fd over; HELLO is on its way. */

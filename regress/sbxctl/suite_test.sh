@@ -159,7 +159,35 @@ version_word_body() {
 	fake_stop
 }
 
+atf_test_case foreign
+foreign_head() {
+	atf_set descr "nobody but root, or oneself, is taken for a suite"
+	atf_set require.user root
+}
+foreign_body() {
+	install -m 0755 "$SBX_BUILDDIR/regress/sbxctl/fake" "$SBX_SCRATCH/fake"
+	export SBX_STATE="$SBX_SCRATCH/theirs"
+	mkdir "$SBX_STATE"
+	chown 34567 "$SBX_STATE"
+	setpriv --reuid 34567 --clear-groups "$SBX_SCRATCH/fake" denied &
+	fake=$!
+	n=0
+	until [ -S "$SBX_STATE/sbxd.sock" ]; do
+		n=$((n + 1))
+		[ $n -lt 100 ] || atf_fail "no scripted suite"
+		sleep 0.05
+	done
+	for c in ls 'run true'; do
+		# shellcheck disable=SC2086
+		atf_check -s not-exit:0 -o empty \
+		    -e match:'uid 34567 listens there, and not root' sbxctl $c
+	done
+	kill "$fake"
+	wait "$fake" 2>/dev/null || :
+}
+
 atf_init_test_cases() {
+	atf_add_test_case foreign
 	atf_add_test_case garbage
 	atf_add_test_case version
 	atf_add_test_case oversize
