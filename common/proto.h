@@ -384,11 +384,14 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64,  n, REQ, 0)						\
 	F(BIN,  data, REQ, LIMIT_CHUNK)
 
-/* warning: sbxd's to the client, of what did not follow the landing */
+/* warning: sbxd's to the client, of what did not follow the landing. code and
+ * why: it was taken back, and its baseline knows what that left. */
 #define PROTO_FIELDS_LANDED(F)						\
 	F(U64,  files, REQ, 0)						\
 	F(STRV, paths, OPT, LIMIT_PATHS) /* what the layer is cleaned of */ \
-	F(STR,  warning, OPT, LIMIT_MESSAGE)
+	F(STR,  warning, OPT, LIMIT_MESSAGE)				\
+	F(STR,  code, OPT, 64)						\
+	F(STR,  why, OPT, LIMIT_MESSAGE)
 
 #define PROTO_FIELDS_TEXT(F)						\
 	F(STR,  level, REQ, 8)		/* ok warn fail */		\

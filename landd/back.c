@@ -166,31 +166,68 @@ back_modes(struct walk *w, const struct plan *p)
 	}
 }
 
+/* Going back is tried again, from where it now is. */
+static int
+back_unfinished(const struct walk *w, const struct plan *p, int e)
+{
+	struct landing_result	*res = w->res;
+	char			 why[LANDING_WHY];
+
+	snprintf(why, sizeof(why), "%s", res->why);
+	res->code = "land.unfinished";
+	if (w->stuck > 0)
+		snprintf(res->why, sizeof(res->why), "%.400s; %zu could not "
+		    "be put back (%s: %s), which is tried again at the next "
+		    "start; what was there is in %s/%llu", why, w->stuck,
+		    w->path, strerror(w->error), p->folder,
+		    (unsigned long long)p->number);
+	else
+		snprintf(res->why, sizeof(res->why), "%.600s; what was staged "
+		    "in %s/%llu could not be removed (%s), which is tried "
+		    "again at the next start", why, p->folder,
+		    (unsigned long long)p->number, strerror(e));
+	return (-1);
+}
+
+/* What others edited meanwhile, and where it is that it replaced. */
+static void
+back_told(const struct walk *w, const struct plan *p, size_t left)
+{
+	char	*why = w->res->why;
+	size_t	 size = sizeof(w->res->why), len;
+
+	why[600] = '\0';
+	len = strlen(why);
+	if (w->kept > 0)
+		snprintf(why + len, size - len, "; %zu that were changed by "
+		    "others meanwhile were left as they are", w->kept);
+	len = strlen(why);
+	if (left > 0)
+		snprintf(why + len, size - len, "%s in %s/%llu", w->kept > 0 ?
+		    ", what they replaced is" : "; what others wrote "
+		    "meanwhile is", p->folder, (unsigned long long)p->number);
+}
+
 int
-plan_back(const struct plan *p, int root, const struct folder *f,
-    struct landing_result *res)
+plan_back(const struct plan *p, int root, struct folder *f,
+    const uint8_t *journal, size_t len, struct landing_result *res)
 {
 	struct walk	w = { .root = root, .f = f, .res = res };
-	char		why[LANDING_WHY];
-	size_t		i;
+	size_t		i, left;
 
 	back_modes(&w, p);
 	for (i = p->n; i > 0; i--)
 		back_one(&w, &p->v[i - 1]);
-	if (w.stuck == 0 && w.kept == 0)
+	/* Nothing that was staged is wanted any more, unless it is stuck. */
+	if (w.stuck > 0 || folder_clear(f, p, &left) == -1)
+		return (back_unfinished(&w, p, errno));
+	back_told(&w, p, left);
+	if (left == 0)
 		return (0);
-	snprintf(why, sizeof(why), "%s", res->why);
-	if (w.stuck == 0) {
-		snprintf(res->why, sizeof(res->why), "%.600s; %zu that were "
-		    "changed by others meanwhile were left as they are, what "
-		    "they replaced is in %s/%llu", why, w.kept, p->folder,
-		    (unsigned long long)p->number);
-		return (1);
-	}
-	res->code = "land.unfinished";
-	snprintf(res->why, sizeof(res->why), "%.400s; %zu could not be put "
-	    "back (%s: %s), which is tried again at the next start; what was "
-	    "there is in %s/%llu", why, w.stuck, w.path, strerror(w.error),
-	    p->folder, (unsigned long long)p->number);
-	return (-1);
+	if (plan_made(p, journal, len, res) == -1)
+		return (back_unfinished(&w, p, errno));
+	/* Of files that are as they were there is no new baseline. */
+	baselines_free(&res->done);
+	res->made.back = true;
+	return (1);
 }

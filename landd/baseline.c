@@ -25,6 +25,7 @@ struct row {
 	/* A landing: path is its folder. */
 	uint64_t	 number, when;
 	struct blob	 digest, record;
+	bool		 back;
 };
 
 #define ROW(f, type, need, max)	RECORD_FIELD(row, f, #f, type, need, max)
@@ -40,6 +41,7 @@ static const struct field row_fields[] = {
 	ROW(when, U64, false, 0),
 	ROW(digest, BIN, false, DIGEST_LEN),
 	ROW(record, BIN, false, DIGEST_LEN),
+	ROW(back, BOOL, false, 0),
 };
 #define NROW	(sizeof(row_fields) / sizeof(row_fields[0]))
 
@@ -117,6 +119,7 @@ row_landing(const struct row *r, struct landing_state *s)
 	l->dev = r->dev;
 	l->ino = r->ino;
 	l->when = r->when;
+	l->back = r->back;
 	if (r->digest.len == DIGEST_LEN)
 		memcpy(l->digest, r->digest.p, DIGEST_LEN);
 	if (r->record.len == DIGEST_LEN)
@@ -176,7 +179,7 @@ landing_state_encode(const struct landing_state *s, uint8_t **buf,
 	TAILQ_FOREACH(l, &s->landings, entry) {
 		struct row r = {
 			.path = l->folder, .number = l->n, .dev = l->dev,
-			.ino = l->ino, .when = l->when,
+			.ino = l->ino, .when = l->when, .back = l->back,
 			.digest = { l->digest, DIGEST_LEN },
 			.record = { l->record, DIGEST_LEN }
 		};

@@ -154,19 +154,12 @@ finish_dirs(const struct plan *p, int root, struct landing_result *res)
 }
 
 int
-plan_finish(const struct plan *p, int root, const struct folder *f,
-    const uint8_t *journal, size_t len, struct landing_result *res)
+plan_made(const struct plan *p, const uint8_t *journal, size_t len,
+    struct landing_result *res)
 {
 	struct digest	d;
-	size_t		i;
 
-	if ((res->paths = calloc(p->n + 1, sizeof(*res->paths))) == NULL ||
-	    (res->made.folder = strdup(p->folder)) == NULL)
-		return (-1);
-	for (i = 0; i < p->n; i++)
-		if (finish_op(p, &p->v[i], root, f, res) == -1)
-			return (-1);
-	if (finish_dirs(p, root, res) == -1)
+	if ((res->made.folder = strdup(p->folder)) == NULL)
 		return (-1);
 	res->made.n = p->number;
 	res->made.dev = p->dev;
@@ -177,4 +170,20 @@ plan_finish(const struct plan *p, int root, const struct folder *f,
 	digest_add(&d, journal, len);
 	digest_end(&d, res->made.record);
 	return (0);
+}
+
+int
+plan_finish(const struct plan *p, int root, const struct folder *f,
+    const uint8_t *journal, size_t len, struct landing_result *res)
+{
+	size_t	i;
+
+	if ((res->paths = calloc(p->n + 1, sizeof(*res->paths))) == NULL)
+		return (-1);
+	for (i = 0; i < p->n; i++)
+		if (finish_op(p, &p->v[i], root, f, res) == -1)
+			return (-1);
+	if (finish_dirs(p, root, res) == -1)
+		return (-1);
+	return (plan_made(p, journal, len, res));
 }

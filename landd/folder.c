@@ -342,6 +342,19 @@ fail:
 	return (-1);
 }
 
+/* This landing's own, and what has nothing in it then. */
+static int
+folder_remove_number(struct folder *f, const struct plan *p)
+{
+	char	name[24];
+
+	(void)unlinkat(f->fd, "record", 0);
+	snprintf(name, sizeof(name), "%llu", (unsigned long long)p->number);
+	if (unlinkat(f->top, name, AT_REMOVEDIR) == -1)
+		return (-1);
+	return (folder_remove_top(f, p->folder));
+}
+
 int
 folder_remove(struct folder *f, const struct plan *p)
 {
@@ -353,9 +366,60 @@ folder_remove(struct folder *f, const struct plan *p)
 		if (unlinkat(f->fd, name, 0) == -1 && errno == EISDIR)
 			(void)unlinkat(f->fd, name, AT_REMOVEDIR);
 	}
-	(void)unlinkat(f->fd, "record", 0);
-	snprintf(name, sizeof(name), "%llu", (unsigned long long)p->number);
-	if (unlinkat(f->top, name, AT_REMOVEDIR) == -1)
+	return (folder_remove_number(f, p));
+}
+
+/* By who has it open since it was landed: his bytes are nowhere else. */
+static bool
+staged_written(const struct folder *f, const struct op *op,
+    const struct stat *st)
+{
+	uint8_t	sha[DIGEST_LEN];
+
+	if (op->kind == OP_MKDIR || (st->st_mtim.tv_sec == op->mtime.tv_sec &&
+	    st->st_mtim.tv_nsec == op->mtime.tv_nsec))
+		return (false);
+	return (tree_hash(f->fd, op_name(op).s, sha) == -1 ||
+	    digest_cmp(sha, op->post.sha) != 0);
+}
+
+/* 1 it stays, 0 nothing has its name any more, -1. */
+static int
+staged_clear(const struct folder *f, const struct op *op)
+{
+	struct opname	name = op_name(op);
+	struct stat	st;
+
+	if (fstatat(f->fd, name.s, &st, AT_SYMLINK_NOFOLLOW) == -1)
+		return (errno == ENOENT ? 0 : -1);
+	if (op->post.mode == 0 || st.st_ino != op->post.ino ||
+	    staged_written(f, op, &st))
+		return (1);
+	if (unlinkat(f->fd, name.s, op->kind == OP_MKDIR ? AT_REMOVEDIR :
+	    0) == 0 || errno == ENOENT)
+		return (0);
+	return (errno == ENOTEMPTY || errno == EEXIST ? 1 : -1);
+}
+
+int
+folder_clear(struct folder *f, const struct plan *p, size_t *left)
+{
+	size_t	i;
+	int	r;
+
+	*left = 0;
+	if (f->fd == -1)
+		return (0);
+	for (i = 0; i < p->n; i++) {
+		if ((r = staged_clear(f, &p->v[i])) == -1)
+			return (-1);
+		*left += (size_t)r;
+	}
+	if (*left > 0 || folder_remove_number(f, p) == 0)
+		return (0);
+	if (errno != ENOTEMPTY && errno != EEXIST)
 		return (-1);
-	return (folder_remove_top(f, p->folder));
+	/* Somebody's, who may: neither ours nor in anybody's way. */
+	*left = 1;
+	return (0);
 }

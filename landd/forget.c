@@ -28,7 +28,7 @@ forget_left(struct forget *g, const struct landing *l, const char *name,
     const char *why)
 {
 	if (g->why[0] == '\0')
-		snprintf(g->why, sizeof(g->why), "%llu%s%s %s",
+		snprintf(g->why, sizeof(g->why), "%llu%s%s %.340s",
 		    (unsigned long long)l->n, *name != '\0' ? "/" : "", name,
 		    why);
 }
@@ -43,6 +43,34 @@ forget_failed(struct forget *g, const struct landing *l, const char *name)
 		g->why[0] = '\0';
 	g->failed = true;
 	forget_left(g, l, name, why);
+}
+
+/*
+ * What a landing displaced that was taken back is nobody's approved loss:
+ * others' edit lies in its place, and it goes only where they have put back
+ * the same.
+ */
+static bool
+forget_needed(struct forget *g, const struct landing *l, const struct op *op)
+{
+	char		why[380];
+	uint8_t		sha[DIGEST_LEN];
+	struct place	pl;
+	bool		same;
+
+	if (!l->back || op->kind == OP_RMDIR)
+		return (false);
+	same = place_open(g->root, op->path, &pl) == 0 && pl.present &&
+	    (pl.st.st_mode & S_IFMT) == (op->pre.mode & S_IFMT) &&
+	    tree_hash(pl.parent, pl.base, sha) == 0 &&
+	    digest_cmp(sha, op->pre.sha) == 0;
+	place_close(&pl);
+	if (same)
+		return (false);
+	snprintf(why, sizeof(why), "is %s as it was before a landing that "
+	    "was taken back", shown_path(op->path).s);
+	forget_left(g, l, op_name(op).s, why);
+	return (true);
 }
 
 /* False: it stays. */
@@ -67,6 +95,8 @@ forget_op(struct forget *g, const struct folder *f, const struct landing *l,
 	else if (op->kind != OP_RMDIR && digest_cmp(sha, op->pre.sha) != 0)
 		forget_left(g, l, name.s, "was written to since it was "
 		    "displaced");
+	else if (forget_needed(g, l, op))
+		return (false);
 	else if (unlinkat(f->fd, name.s, op->kind == OP_RMDIR ?
 	    AT_REMOVEDIR : 0) == 0)
 		return (true);
@@ -200,8 +230,8 @@ forget_check(const struct forget *g, const struct job *job, const char *path,
 		    g->why, g->sid));
 	return (landing_fail(res, "land.left", "%s/%s: %s; look into it, and "
 	    "remove it by hand", shown_path(job->root).s, path,
-	    g->why[0] != '\0' ? g->why : "it is not as its landings left it, "
-	    "or one that was taken back left it"));
+	    g->why[0] != '\0' ? g->why : "it is not as its landings left "
+	    "it"));
 }
 
 int

@@ -332,6 +332,24 @@ land_on_bytes(struct peer *p, struct msg *msg)
 		keep_done(j);
 }
 
+static bool
+code_fits(const char *code)
+{
+	return (*code != '\0' &&
+	    strspn(code, "abcdefghijklmnopqrstuvwxyz.") == strlen(code));
+}
+
+/* Of an apply or a recovery, and nothing landed. */
+static bool
+back_fits(const struct job *j, const struct m_LANDED *m)
+{
+	if (m->code == NULL && m->why == NULL)
+		return (true);
+	return (m->code != NULL && m->why != NULL && code_fits(m->code) &&
+	    j->what != JOB_DISCARD && j->baselined && m->files == 0 &&
+	    m->paths.n == 0);
+}
+
 static void
 land_on_landed(struct peer *p, struct msg *msg)
 {
@@ -341,6 +359,10 @@ land_on_landed(struct peer *p, struct msg *msg)
 	if (j->keeping || (!j->baselined && (m->files != 0 ||
 	    m->paths.n != 0 || (j->what == JOB_APPLY && j->commits != 0)))) {
 		child_broken(j, "a landing without its baselines");
+		return;
+	}
+	if (!back_fits(j, m)) {
+		child_broken(j, "a landing that was taken back, and not");
 		return;
 	}
 	peer_send(landd.sbxd, MSG_LANDED, j->id, -1, m);
@@ -367,7 +389,7 @@ land_on_error(struct peer *p, struct msg *msg)
 	struct job		*j = p->ctx;
 	const char		*code = m->code;
 
-	if (strspn(code, "abcdefghijklmnopqrstuvwxyz.") != strlen(code)) {
+	if (!code_fits(code)) {
 		child_broken(j, "an error that is no word");
 		return;
 	}

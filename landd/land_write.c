@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/escape.h"
 #include "land.h"
 #include "plan.h"
 
@@ -37,6 +38,26 @@ land_finish(struct land *l, struct landing_result *res, uint64_t files)
 		    strerror(errno));
 	land_done(l, files, (const char **)(uintptr_t)res->paths,
 	    res->npaths);
+}
+
+/* Gone back, but others' edits made it leave something in the project: that
+ * is kept with the baselines, for the session's end. */
+static void
+land_taken_back(struct land *l, struct landing_result *res)
+{
+	struct m_LANDED	 m = { .code = res->code, .why = res->why };
+	uint8_t		*buf;
+	size_t		 len;
+
+	escape_fit(res->why, sizeof(res->why));
+	if (landing_state_merge(&l->state, res) == -1 ||
+	    landing_state_encode(&l->state, &buf, &len) == -1)
+		land_fail(l, "land.unfinished", "%s; the new baselines: %s",
+		    res->why, strerror(errno));
+	if (land_keep(l, "baseline", buf, len) == -1)
+		land_end(l);
+	land_send(l, MSG_LANDED, -1, &m);
+	land_end(l);
 }
 
 static int
@@ -99,8 +120,11 @@ land_apply(struct land *l, const struct changeset *set)
 	}
 	landing_result_init(&res);
 	if (landing_write(&l->job, set, l->work->session,
-	    landing_number(&l->state), &ops, &res) == -1)
+	    landing_number(&l->state), &ops, &res) == -1) {
+		if (res.made.folder != NULL)
+			land_taken_back(l, &res);
 		land_fail(l, res.code, "%s", res.why);
+	}
 	land_finish(l, &res, files);
 	land_end(l);
 }
@@ -117,6 +141,8 @@ land_recover(struct land *l)
 	if (landing_recover(&l->job, l->work->session, l->journal,
 	    l->journallen, &l->state.landings, &res) == -1)
 		land_fail(l, res.code, "%s", res.why);
+	if (!res.applied && res.made.folder != NULL)
+		land_taken_back(l, &res);
 	if (!res.applied) {
 		land_send(l, MSG_LANDED, -1, &none);
 		land_end(l);

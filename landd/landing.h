@@ -17,7 +17,8 @@
 #define LANDING_WHY	1024
 
 /* A landing that was made, as the state keeps it: UNDO's place. The folder
- * is known by device and inode, the record in it by its SHA-256. */
+ * is known by device and inode, the record in it by its SHA-256. Or one that
+ * was taken back, for what others' edits made it leave there. */
 struct landing {
 	TAILQ_ENTRY(landing) entry;
 	uint64_t	 n;		/* its number in this session */
@@ -26,6 +27,7 @@ struct landing {
 	uint64_t	 when;		/* seconds since 1970 */
 	uint8_t		 digest[DIGEST_LEN];	/* the change set's */
 	uint8_t		 record[DIGEST_LEN];	/* of folder/n/record */
+	bool		 back;		/* it was taken back */
 };
 TAILQ_HEAD(landings, landing);
 
@@ -50,7 +52,7 @@ struct landing_result {
 	size_t		 npaths;
 	uint64_t	 earlier;	/* recovered: it had ended already, */
 					/* with so many files */
-	struct landing	 made;
+	struct landing	 made;		/* folder NULL: none is left */
 	const char	*code;
 	char		 why[LANDING_WHY];
 };
@@ -60,8 +62,9 @@ void	landing_result_free(struct landing_result *);
 
 /*
  * 0: the landing is there whole. -1: the real tree is as it was, code and why
- * say what stood in the way; code "land.unfinished" alone means that going
- * back failed too: the journal must be kept and recovered from.
+ * say what stood in the way, made what is left of it where others edited
+ * meanwhile; code "land.unfinished" alone means that going back failed too:
+ * the journal must be kept and recovered from.
  */
 int	landing_write(const struct job *, const struct changeset *,
 	    const char *sid, uint64_t number, const struct landing_ops *,
@@ -76,8 +79,10 @@ int	landing_recover(const struct job *, const char *sid,
 /*
  * The session goes, and with it what its landings keep in the project: what
  * they displaced and their own files, known by inode and bytes, and the
- * folders once they are empty. -1: something of it stays that is not ours to
- * remove ("land.left"), or that could not be removed. May be repeated.
+ * folders once they are empty. What one displaced that was taken back stays,
+ * unless the real file is that again. -1: something of it stays that is not
+ * ours to remove ("land.left"), or that could not be removed. May be
+ * repeated.
  */
 int	landing_forget(const struct job *, const char *sid,
 	    const struct landings *, struct landing_result *);

@@ -87,6 +87,9 @@ int	folder_make(struct folder *, struct plan *, int root, const char *sid,
 int	folder_open(struct folder *, const struct plan *, int root);
 /* Removes what was staged, then the folders if nothing is left in them. */
 int	folder_remove(struct folder *, const struct plan *);
+/* The same by inode, of a landing that was taken back: how many stay, which
+ * are not what it staged, and then the record too; -1 errno. */
+int	folder_clear(struct folder *, const struct plan *, size_t *left);
 void	folder_close(struct folder *);
 /* Empty leftovers of a landing that was killed before its first journal. */
 void	folder_sweep(int root, const char *sid);
@@ -125,12 +128,15 @@ bool	sight_displaced(const struct sight *, const struct op *,
 /* forward.c, back.c: from placement, so both may be repeated. */
 int	plan_forward(const struct plan *, int root, const struct folder *,
 	    struct landing_result *);
-/* 0: all is as it was; 1: files that were edited meanwhile stay, as does the
- * landing folder with what they replaced; -1: something could not be undone,
- * and the code is land.unfinished. */
-int	plan_back(const struct plan *, int root, const struct folder *,
-	    struct landing_result *);
+/* 0: all is as it was, but for what others edited meanwhile, and nothing of
+ * the landing folder is left; 1: what they replaced stays in it, and made is
+ * filled; -1: something could not be undone, and the code is
+ * land.unfinished. */
+int	plan_back(const struct plan *, int root, struct folder *,
+	    const uint8_t *journal, size_t len, struct landing_result *);
 /* finish.c: verifies by hash, syncs, fills done, paths and made. */
+int	plan_made(const struct plan *, const uint8_t *journal, size_t len,
+	    struct landing_result *);
 int	plan_verify(const struct plan *, int root, const struct folder *,
 	    struct landing_result *);
 int	plan_finish(const struct plan *, int root, const struct folder *,

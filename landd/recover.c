@@ -70,13 +70,9 @@ recover_whole(const struct plan *p, int root, struct folder *f,
 		res->applied = true;
 		return (0);
 	}
-	back = plan_back(p, root, f, res);
+	back = plan_back(p, root, f, journal, len, res);
 	if (back == 0 && f->fd == -1)
 		folder_sweep(root, sid);
-	else if (back == 0 && folder_remove(f, p) == -1) {
-		landing_errno(res, "removing", p->folder);
-		back = -1;
-	}
 	(void)syncfs(root);
 	return (back == -1 ? -1 : 0);
 }
@@ -85,7 +81,7 @@ recover_whole(const struct plan *p, int root, struct folder *f,
  * A landing that has its baselines has ended, and since then the session and
  * the owner have gone on: what was lost is the removal of its journal, or
  * somebody has put that back. Numbers only grow, and one that was taken back
- * gives its own to the next.
+ * gives its own to the next, unless it left something.
  */
 static bool
 recover_stale(const struct plan *p, const struct landings *made,
@@ -99,7 +95,7 @@ recover_stale(const struct plan *p, const struct landings *made,
 		if (l->n < p->number)
 			continue;
 		stale = true;
-		if (l->n == p->number && l->dev == p->dev &&
+		if (!l->back && l->n == p->number && l->dev == p->dev &&
 		    l->ino == p->ino &&
 		    digest_cmp(l->digest, p->digest) == 0)
 			res->applied = true;

@@ -137,8 +137,6 @@ static int
 write_carry_out(const struct plan *p, int root, struct folder *f,
     const uint8_t *journal, size_t len, struct landing_result *res)
 {
-	int	kept;
-
 	if (plan_forward(p, root, f, res) == 0 &&
 	    plan_verify(p, root, f, res) == 0) {
 		if (syncfs(f->fd) == -1)
@@ -149,9 +147,7 @@ write_carry_out(const struct plan *p, int root, struct folder *f,
 		} else
 			landing_fail(res, "land.failed", "out of memory");
 	}
-	kept = plan_back(p, root, f, res);
-	if (kept == 0)
-		write_clear(p, f, res);
+	(void)plan_back(p, root, f, journal, len, res);
 	if (f->fd != -1)
 		(void)syncfs(f->fd);
 	return (-1);

@@ -478,6 +478,10 @@ landd_on_landed(struct peer *p, struct msg *msg)
 	j->result = *msg;
 	memset(msg, 0, sizeof(*msg));
 	msg->fd = -1;
+	if (m->code != NULL) {
+		strlcpy(j->owed.code, m->code, sizeof(j->owed.code));
+		strlcpy(j->owed.error, m->why, sizeof(j->owed.error));
+	}
 	if (baseline_replace(j->session) == -1)
 		log_warn("session %s: its baselines", j->session->rec.r.
 		    session);

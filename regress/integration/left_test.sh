@@ -325,9 +325,82 @@ unclean_body()
 	int_end
 }
 
+atf_test_case back
+back_head()
+{
+	atf_set descr "a landing that was taken back leaves what others' edits \
+replaced and no more, and the session's end names it"
+	atf_set require.user root
+}
+# back_one: two files are landed when the owner writes to the first and to one
+# that is to come.
+back_one()
+{
+	for f in f1 f2 f3 f4; do
+		echo "$f before" >"$P/$f"
+		# Its own folder is who lands.
+		chown --reference="$P" "$P/$f"
+	done
+	int_keep sh -ec 'for f in f1 f2 f3 f4; do echo in >$f; done
+	    for i in 1 2 3 4 5; do echo n >n$i; done; rm Makefile'
+	rm -f stall.out
+	stall "$(pgrep -x spawn)" renameat2 4 >stall.out 2>stall.err &
+	stall=$!
+	int_wait_file stall.out ready
+	sbxctl apply --yes "$sid" >out 2>err &
+	ctl=$!
+	int_wait_file stall.out stalled
+	# patch is put in its place by a rename, then two steps are done.
+	atf_check -o inline:'in\n' cat "$P/f2"
+	atf_check -o inline:'f4 before\n' cat "$P/f4"
+	echo OWNER >"$P/f1"
+	echo OWNER >"$P/f4"
+	kill "$stall"
+	status=0
+	wait "$ctl" || status=$?
+	cat out err
+	atf_check_equal 1 "$status"
+	land=$P/.git/sbx-land-$sid
+	atf_check -o match:"changed while it was being landed.* 1 that were \
+changed by others .* in .git/sbx-land-$sid/1" cat err
+	atf_check -o inline:'OWNER\nf2 before\nf3 before\nOWNER\n' \
+	    cat "$P/f1" "$P/f2" "$P/f3" "$P/f4"
+	atf_check test -e "$P/Makefile" -a ! -e "$P/n1"
+	# Nothing of what was refused.
+	find "$land" -type f
+	atf_check_equal 2 "$(find "$land" -type f | wc -l)"
+	atf_check test -s "$land/1/record"
+	atf_check -o inline:'f1 before\n' cat "$land/1/"[0-9]*
+	# Nor is anything to be recovered.
+	atf_check test ! -e "$SBX_STATE/sbxd/$sid/journal"
+}
+back_body()
+{
+	int_plain || atf_skip "sanitized programs cannot be traced"
+	int_begin
+	int_who user
+	back_one
+	# Another suite knows of it too.
+	int_stop
+	int_suite
+	warned 'is f1 as it was before a landing that was taken back' \
+	    sbxctl rm --discard "$sid"
+	grep -q -F "$land" warned.err || atf_fail "it does not say where"
+	atf_check -o inline:'f1 before\n' cat "$land/1/"[0-9]*
+	int_state_check
+	rm -rf "$land"
+	# Where the owner has put it back it is needed no more.
+	back_one
+	echo 'f1 before' >"$P/f1"
+	atf_check -o match:removed sbxctl rm --discard "$sid"
+	atf_check test ! -e "$land"
+	int_state_check
+	int_end
+}
+
 atf_init_test_cases()
 {
-	for c in removed foreign moved stuck live killed unclean; do
+	for c in removed foreign moved stuck live killed unclean back; do
 		atf_add_test_case "$c"
 	done
 }

@@ -209,6 +209,54 @@ ATF_TC_BODY(child_bytes, tc)
 	lab_down(&lab);
 }
 
+/* Taken back, and what that left is in its baselines: sbxd is told, and the
+ * journal is sbxd's to remove, after those are in their place. */
+ATF_TC_WITHOUT_HEAD(child_back);
+ATF_TC_BODY(child_back, tc)
+{
+	static const char	*paths[] = { "a", NULL };
+	static const struct m_LANDED says[] = {
+		{ .code = "land.drifted", .why = "a was changed" },
+		{ .code = "land.drifted" },
+		{ .why = "a was changed" },
+		{ .code = "land drifted", .why = "a was changed" },
+		{ .code = "", .why = "a was changed" },
+		{ .code = "land.drifted", .why = "a", .files = 1 },
+		{ .code = "land.drifted", .why = "a", .paths = { 1, paths } },
+	};
+	const struct m_LANDED	*got;
+	struct msg		 msg;
+	uint32_t		 id = 2;
+	size_t			 i;
+	int			 n;
+
+	lab_up(&lab);
+	for (i = 0; i < sizeof(says) / sizeof(says[0]); i++, id++) {
+		lab_to_landing(&lab, id, "apply");
+		for (n = 0; n < 2; n++) {
+			lab_say_bytes(&lab, "journal", 0, true, "x", 1);
+			lab_hear(&lab, MSG_COMMITTED, &msg);
+			msg_free(&msg);
+		}
+		lab_say_bytes(&lab, "baseline", 0, true, "x", 1);
+		lab_say(&lab, MSG_LANDED, -1, &says[i]);
+		if (i > 0)
+			child_fails(id, "land.unfinished");
+		else {
+			lab_expect(&lab, id, MSG_LANDED, &msg);
+			got = msg.body;
+			ATF_REQUIRE_STREQ(got->code, says[0].code);
+			ATF_REQUIRE_STREQ(got->why, says[0].why);
+			msg_free(&msg);
+			lab_jobend(&lab, id);
+		}
+		ATF_REQUIRE(lab_size(&lab, "journal") > 0);
+		ATF_REQUIRE(test_sh("cd '%s' && : >journal && : >newbase",
+		    lab.dir) == 0);
+	}
+	lab_down(&lab);
+}
+
 /* Before the first commit it failed; after it, there is something to recover,
  * unless the child says that it has gone back. */
 ATF_TC_WITHOUT_HEAD(child_dies);
@@ -314,6 +362,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, child_out_of_turn);
 	ATF_TP_ADD_TC(tp, child_descriptors);
 	ATF_TP_ADD_TC(tp, child_bytes);
+	ATF_TP_ADD_TC(tp, child_back);
 	ATF_TP_ADD_TC(tp, child_dies);
 	ATF_TP_ADD_TC(tp, child_waits);
 	return (atf_no_error());

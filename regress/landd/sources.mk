@@ -5,6 +5,7 @@ regress/landd/landing_write_test_SRCS = $(landing_test_SRCS)
 regress/landd/landing_names_test_SRCS = $(landing_test_SRCS)
 regress/landd/landing_refuse_test_SRCS = $(landing_test_SRCS)
 regress/landd/landing_forget_test_SRCS = $(landing_test_SRCS)
+regress/landd/landing_back_test_SRCS = $(landing_test_SRCS)
 regress/landd/landing_crash_test_SRCS = regress/landd/landing_crash.c \
 	regress/landd/landing_owner.c \
 	$(landing_test_SRCS)
