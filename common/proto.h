@@ -222,7 +222,8 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64,  gid, REQ, 0)						\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(STRV, hide, OPT, LIMIT_PATHS)
+	F(STRV, hide, OPT, LIMIT_PATHS)					\
+	F(BOOL, discard, OPT, 0)	/* even without a list of copies */
 
 /* Take entries out of the layer of the project. After a landing their bytes
  * are the real ones; for a discard the real ones are what must show. */

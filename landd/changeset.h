@@ -88,6 +88,7 @@ struct job {
 	int		 gitdir, commondir;
 	int		 origins;	/* stage/origins, open; 0: none */
 	bool		 live;		/* the session runs */
+	bool		 dry;		/* post-images are hashed, not staged */
 };
 
 #define STAGE_PACK	"pack"
@@ -127,6 +128,9 @@ int	changeset_patch(const struct job *, struct changeset *, char *why,
 /* manifest.c: writes stage/manifest, sets digest. After changeset_patch. */
 int	changeset_manifest(const struct job *, struct changeset *, char *why,
 	    size_t whylen);
+
+/* What a review left in the stage, which takes room in the state. -1 errno. */
+int	changeset_unstage(const struct job *);
 
 void	changeset_init(struct changeset *);
 void	changeset_free(struct changeset *);

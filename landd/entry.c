@@ -141,6 +141,35 @@ reading_pack(struct walk *w, struct reading *rd, struct change *c,
 	return (0);
 }
 
+/* One side's hash: a file's, or with none that of a link's text. */
+static int
+reading_hash(int fd, const struct stat *st, const char *text, size_t len,
+    uint8_t sha[DIGEST_LEN])
+{
+	struct digest	d;
+	uint64_t	size;
+
+	if (fd == -1) {
+		digest_init(&d);
+		digest_add(&d, text, len);
+		digest_end(&d, sha);
+		return (0);
+	}
+	if (blocks_digest(fd, sha, &size) == -1)
+		return (-1);
+	if (size != (uint64_t)st->st_size) {
+		errno = ESTALE;
+		return (-1);
+	}
+	return (0);
+}
+
+static int
+reading_hash_real(const struct reading *rd, uint8_t sha[DIGEST_LEN])
+{
+	return (reading_hash(rd->r, &rd->rst, rd->rtext, rd->rlen, sha));
+}
+
 /* Copies the view's side to the stage: a link as a file with its text. */
 static int
 reading_stage(struct walk *w, const struct item *it, struct reading *rd,
@@ -151,6 +180,9 @@ reading_stage(struct walk *w, const struct item *it, struct reading *rd,
 	struct stat	st;
 	int		to, from2 = -1, rv, saved;
 
+	if (w->job->dry)
+		return (reading_hash(rd->v, &rd->vst, rd->vtext, rd->vlen,
+		    c->post.sha));
 	if (rd->v == -1 || size <= BLOCK)
 		return (reading_pack(w, rd, c, rd->v == -1 ? rd->vlen : size));
 	stage_name(c->stage = ++w->nstage, name);
@@ -172,28 +204,6 @@ reading_stage(struct walk *w, const struct item *it, struct reading *rd,
 	return (rv);
 }
 
-/* The real side's hash. */
-static int
-reading_hash(struct reading *rd, uint8_t sha[DIGEST_LEN])
-{
-	struct digest	d;
-	uint64_t	size;
-
-	if (rd->r == -1) {
-		digest_init(&d);
-		digest_add(&d, rd->rtext, rd->rlen);
-		digest_end(&d, sha);
-		return (0);
-	}
-	if (blocks_digest(rd->r, sha, &size) == -1)
-		return (-1);
-	if (size != (uint64_t)rd->rst.st_size) {
-		errno = ESTALE;
-		return (-1);
-	}
-	return (0);
-}
-
 /* Equal bytes on both sides: 1 and the hash; 0; -1. */
 static int
 reading_same(const struct item *it, struct reading *rd,
@@ -208,7 +218,7 @@ reading_same(const struct item *it, struct reading *rd,
 	if (rd->v != -1 || rd->r != -1 || rd->vlen != rd->rlen ||
 	    memcmp(rd->vtext, rd->rtext, rd->vlen) != 0)
 		return (0);
-	return (reading_hash(rd, sha) == -1 ? -1 : 1);
+	return (reading_hash_real(rd, sha) == -1 ? -1 : 1);
 }
 
 static bool
@@ -243,7 +253,7 @@ entry_read_once(struct walk *w, const struct item *it, struct reading *rd,
 	if (rd->same)
 		memcpy(c->pre.sha, c->post.sha, DIGEST_LEN);
 	else if ((it->view && reading_stage(w, it, rd, c) == -1) ||
-	    (it->real && reading_hash(rd, c->pre.sha) == -1))
+	    (it->real && reading_hash_real(rd, c->pre.sha) == -1))
 		return (-1);
 	if (it->view)
 		image_set(&c->post, &rd->vst, rd->vlen);

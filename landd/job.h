@@ -41,6 +41,7 @@ struct job {
 	bool		 baselined;
 	struct keep_out	 keep;		/* being written */
 	bool		 keeping;
+	bool		 unkept;	/* no room for a discard's baselines */
 	uint64_t	 part;		/* its next BYTES */
 	uint64_t	 items;
 	/* To the child: a file that sbxd keeps, verified. */

@@ -268,16 +268,35 @@ keep_due(const struct job *j, const char *kind)
 	    (j->what != JOB_APPLY || j->commits == COMMITS_MAX));
 }
 
+/*
+ * Without its new baselines a discard makes room all the same: then what the
+ * owner changed since the session's start is drift, as before it. Nothing
+ * that lands goes without. False: the job has failed.
+ */
+static bool
+keep_failed(struct job *j)
+{
+	int	e = errno;
+
+	log_warn("writing the %s of session %s", j->keep.kind, j->session);
+	if (e != ENOSPC && e != EDQUOT)
+		child_broken(j, e == EFBIG ? "it keeps more than fits" :
+		    "its journal or baselines could not be written to the "
+		    "state");
+	else if (j->what == JOB_DISCARD &&
+	    ftruncate(j->fd[JOBFD_NEWBASE], 0) == 0)
+		j->unkept = true;
+	else
+		job_fail(j, "state.full", "its %s could not be written: %s",
+		    j->keep.kind, strerror(e));
+	return (j->unkept);
+}
+
 static void
 keep_done(struct job *j)
 {
-	if (keep_end(&j->keep) == -1) {
-		log_warn("writing the %s of session %s", j->keep.kind,
-		    j->session);
-		child_broken(j, "its journal or baselines could not be "
-		    "written to the state");
+	if (!j->unkept && keep_end(&j->keep) == -1 && !keep_failed(j))
 		return;
-	}
 	j->keeping = false;
 	if (strcmp(j->keep.kind, "journal") == 0) {
 		j->commits++;
@@ -321,13 +340,9 @@ land_on_bytes(struct peer *p, struct msg *msg)
 		child_broken(j, "bytes out of order");
 		return;
 	}
-	if (keep_add(&j->keep, m->data.p, m->data.len) == -1) {
-		log_warn("writing the %s of session %s", m->kind, j->session);
-		child_broken(j, errno == EFBIG ? "it keeps more than fits" :
-		    "its journal or baselines could not be written to the "
-		    "state");
+	if (!j->unkept && keep_add(&j->keep, m->data.p, m->data.len) == -1 &&
+	    !keep_failed(j))
 		return;
-	}
 	if (m->last)
 		keep_done(j);
 }

@@ -159,9 +159,11 @@ land_job(struct land *l)
 	job->view = land_receive_fd(l, "view");
 	job->layer = land_receive_fd(l, "layer");
 	job->stage = land_receive_fd(l, "stage");
+	/* Dropping changes must not need room for them. */
+	job->dry = work_is(l, "discard");
 	job->origins = openat(job->stage, ORIGINS_NAME, O_RDONLY |
 	    O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (job->origins == -1)
+	if (job->origins == -1 && !(job->dry && errno == ENOENT))
 		land_fail(l, "land.failed", "mountd's list of copies: %s",
 		    strerror(errno));
 	if (changeset_setup(job) == -1)
@@ -199,13 +201,16 @@ land_confine(const struct land *l)
 static void
 land_review_failed(struct land *l, const char *why)
 {
-	switch (errno) {
+	int	e = errno;
+
+	/* The room that it took is the session's again. */
+	(void)changeset_unstage(&l->job);
+	switch (e) {
 	case EBUSY:
 		land_fail(l, "land.busy", "%s", why);
 	case ENOSPC:
 	case EDQUOT:
-		land_fail(l, "land.full", "%s; make room on the filesystem of "
-		    "the suite's state", why);
+		land_fail(l, "state.full", "%s", why);
 	default:
 		land_fail(l, "land.failed", "%s", why);
 	}

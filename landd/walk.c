@@ -437,25 +437,24 @@ folder_walk(struct walk *w, struct folder *f)
 	return (rv);
 }
 
-/* What an earlier review left in the stage. */
-static int
-stage_clear(struct walk *w)
+int
+changeset_unstage(const struct job *job)
 {
 	struct names	names;
 	size_t		i;
 	int		fd, rv;
 
-	fd = openat(w->job->stage, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(job->stage, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd == -1)
-		return (walk_fail(w, "", "the staging folder"));
+		return (-1);
 	rv = names_read(fd, &names);
 	close(fd);
 	if (rv == -1)
-		return (walk_fail(w, "", "the staging folder"));
+		return (-1);
 	for (i = 0; i < names.n; i++)
-		if (unlinkat(w->job->stage, names.v[i].name, 0) == -1 &&
+		if (unlinkat(job->stage, names.v[i].name, 0) == -1 &&
 		    errno != ENOENT && errno != EISDIR)
-			rv = walk_fail(w, "", "the staging folder");
+			rv = -1;
 	names_free(&names);
 	return (rv);
 }
@@ -490,8 +489,8 @@ walk_begin(struct walk *w)
 	bool		 failed = false;
 	int		 fd = -1;
 
-	if (stage_clear(w) == -1)
-		return (-1);
+	if (changeset_unstage(w->job) == -1)
+		return (walk_fail(w, "", "the staging folder"));
 	if (fstat(w->job->project, &st) == -1)
 		return (walk_fail(w, "", "the project"));
 	w->dev = st.st_dev;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/origins.h"
 #include "../common/path.h"
 #include "fault.h"
 #include "fs.h"
@@ -22,10 +23,24 @@ struct view {
 	int	merged, layer, stage;
 };
 
+/* Which of the layer's files are copies. A discard goes without, too: it is
+ * what makes room where there is none. */
+static int
+view_copies(int store, const char *project, int u, int stage, bool discard)
+{
+	if (copies_write(store, project, u, stage) == 0)
+		return (0);
+	if (!discard || (fault_err() != ENOSPC && fault_err() != EDQUOT))
+		return (-1);
+	fault_clear();
+	return (unlinkat(stage, ORIGINS_NAME, 0) == -1 && errno != ENOENT ?
+	    fault_errno("mount.layer", "the session's stage") : 0);
+}
+
 /* The layer itself, as a mount that cannot be written through; which of its
  * files are copies goes into the stage. */
 static int
-view_layer(int store, const char *project, int stage)
+view_layer(int store, const char *project, int stage, bool discard)
 {
 	unsigned int	n;
 	int		u, mnt, r;
@@ -38,7 +53,7 @@ view_layer(int store, const char *project, int stage)
 	if ((u = layer_upper(store, n)) == -1)
 		return (fault_errno("mount.layer", "the layer of %s",
 		    shown(project)));
-	mnt = copies_write(store, project, u, stage) == -1 ? -1 :
+	mnt = view_copies(store, project, u, stage, discard) == -1 ? -1 :
 	    fs_clone(u, "the layer");
 	close(u);
 	if (mnt != -1 && fs_attr(mnt, VIEW_ATTRS, "the layer") == -1) {
@@ -159,7 +174,8 @@ view_run(struct child *c)
 		return (-1);
 	if ((m->live ? view_live(c, &v) : view_stopped(c, project, &v)) == -1)
 		return (-1);
-	if ((v.layer = view_layer(c->s->store, project, v.stage)) == -1)
+	if ((v.layer = view_layer(c->s->store, project, v.stage,
+	    m->discard)) == -1)
 		return (-1);
 	view_send(c, "view", v.merged);
 	view_send(c, "layer", v.layer);

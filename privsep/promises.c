@@ -89,6 +89,8 @@ static const struct rule state_rules[] = {
 	CALL(renameat2), CALL(getdents64), CALL(fsync), CALL(fdatasync),
 	CALL(ftruncate), CALL(flock), CALL(newfstatat), CALL(unlink),
 	CALL(fchmod), CALL(statx), CALL(fstatfs),
+	/* room for the audit log */
+	IF1(fallocate, IS(1, FALLOC_FL_KEEP_SIZE)),
 	END
 };
 static const struct promise state = { "state", state_rules };

@@ -292,7 +292,16 @@ void		 doctor_on_text(enum helper, struct msg *);
 void	doctor_on_end(enum helper);
 void		 doctor_client_gone(struct client *);
 
-/* sbxd_audit.c: one line, synced. paths: NULL for none. -1: it is not there. */
+/* sbxd_full.c: what went wrong with the state, as one line; the next call
+ * writes over it. state_full: there is no room in it, whose words these are;
+ * state_why: the same from errno, if that says so, and its reason in any
+ * case. */
+const char	*state_full(const char *what);
+const char	*state_why(const char *what);
+
+/* sbxd_audit.c: room for what is written when there is none any more; one
+ * line, synced. paths: NULL for none. -1: it is not there. */
+void		 audit_reserve(void);
 int		 audit(const char *what, const struct session *, uid_t peer,
 		    const struct strv *paths, const char *fmt, ...)
 		    __attribute__((format(printf, 5, 6)));

@@ -3,6 +3,8 @@
  * without which it is not done, and a line that says what came of it, synced
  * before that is answered.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,9 @@
 #include "sbxd.h"
 
 #define AUDIT_PATHS	65536	/* bytes of paths in a line */
+#define AUDIT_ROOM	(4 * AUDIT_PATHS)
+
+static off_t	audit_end;	/* of what the filesystem has set aside */
 
 /* Paths as one word: what is no plain character is %XX. */
 static char *
@@ -47,13 +52,35 @@ audit_paths(const struct strv *paths)
 	return (out);
 }
 
+/*
+ * What makes room in a full state is written down first: room for that is
+ * taken beforehand. Where the filesystem cannot, it is not.
+ */
+void
+audit_reserve(void)
+{
+	off_t	size;
+
+	if ((size = lseek(sbxd.audit, 0, SEEK_END)) == -1 ||
+	    size + AUDIT_ROOM / 2 <= audit_end)
+		return;
+	if (fallocate(sbxd.audit, FALLOC_FL_KEEP_SIZE, size, AUDIT_ROOM) == 0)
+		audit_end = size + AUDIT_ROOM;
+}
+
 static int
 audit_write(const char *line, size_t len)
 {
+	int	e;
+
 	if (write(sbxd.audit, line, len) == (ssize_t)len &&
-	    fdatasync(sbxd.audit) == 0)
+	    fdatasync(sbxd.audit) == 0) {
+		audit_reserve();
 		return (0);
+	}
+	e = errno;
 	log_warn("the audit log");
+	errno = e;
 	return (-1);
 }
 
@@ -65,7 +92,7 @@ audit(const char *what, const struct session *s, uid_t peer,
 	struct tm	tm;
 	time_t		now = time(NULL);
 	va_list		ap;
-	int		n, r = -1;
+	int		e, n, r = -1;
 
 	va_start(ap, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, ap);
@@ -84,7 +111,9 @@ audit(const char *what, const struct session *s, uid_t peer,
 		r = audit_write(line, (size_t)n);
 		free(line);
 	}
+	e = errno;
 	free(list);
 	free(seen);
+	errno = e;
 	return (r);
 }

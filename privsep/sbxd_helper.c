@@ -138,11 +138,14 @@ static void
 helper_on_error(struct peer *p, struct msg *msg)
 {
 	const struct m_ERROR	*e = msg->body;
+	const char		*why = e->message;
 	struct session		*s;
 	struct job		*j;
 
+	if (strcmp(e->code, "state.full") == 0)
+		why = state_full(why);
 	if (msg->id != 0 && (j = job_find(msg->id)) != NULL) {
-		job_fail(j, e->code, e->message);
+		job_fail(j, e->code, why);
 		return;
 	}
 	s = e->at != NULL ? session_find(e->at) : NULL;
@@ -161,9 +164,9 @@ helper_on_error(struct peer *p, struct msg *msg)
 	if (strcmp(e->code, "freeze.failed") == 0)
 		job_frozen(s, false);
 	else if (s->erase)
-		session_erase_failed(s, e->code, e->message);
+		session_erase_failed(s, e->code, why);
 	else
-		session_fail(s, e->code, e->message);
+		session_fail(s, e->code, why);
 }
 
 static void
@@ -310,7 +313,7 @@ landd_on_sealed(struct peer *p, struct msg *msg)
 		return;
 	s->unsynced = true;
 	if (whole_write(s->dir, "seal", m->seal.p, m->seal.len, false) == -1) {
-		session_fail(s, "state.failed", "writing its seal");
+		session_fail(s, "state.failed", state_why("writing its seal"));
 		return;
 	}
 	s->sealed = true;

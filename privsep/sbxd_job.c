@@ -306,8 +306,8 @@ job_send(struct job *j)
 		job_fail(j, "request.toolarge", "the paths are too many or "
 		    "too long for one request: name fewer");
 	else if (job_files(j) == -1)
-		job_fail(j, "state.failed", "its journal or baselines in the "
-		    "state cannot be opened");
+		job_fail(j, "state.failed", state_why("its journal or "
+		    "baselines in the state cannot be opened"));
 }
 
 void
@@ -319,8 +319,8 @@ job_start(struct job *j)
 	if ((job_writes(j) || j->what == J_FORGET) && audit(job_words[j->
 	    what], j->session, j->owed.uid, NULL, "result=begun actor=%s",
 	    j->owed.actor) == -1) {
-		job_fail(j, "audit.failed", "the audit log cannot be written: "
-		    "nothing is done");
+		job_fail(j, "audit.failed", state_why("the audit log cannot "
+		    "be written, so nothing is done"));
 		return;
 	}
 	if (j->live)
@@ -349,7 +349,7 @@ job_view(struct job *j, int fd)
 	struct m_VIEW		 view = {
 		.session = r->session, .live = j->live, .uid = r->uid,
 		.gid = r->gid, .home = r->home, .project = r->project,
-		.hide = r->hide
+		.hide = r->hide, .discard = j->what == J_DISCARD
 	};
 
 	peer_send(sbxd.helper[H_MOUNTD], MSG_VIEW, j->id, fd, &view);

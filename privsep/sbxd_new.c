@@ -342,8 +342,8 @@ client_on_new(struct peer *p, struct msg *msg)
 		return;
 	}
 	if ((s = new_record(c, m)) == NULL) {
-		peer_error(p, msg->id, "state.failed", "%s/sbxd: %s",
-		    sbxd.conf.state, strerror(errno));
+		peer_error(p, msg->id, "state.failed", "%s",
+		    state_why("writing the session's record"));
 		return;
 	}
 	if (new_start(s, c, msg->id, m, &what) == -1) {

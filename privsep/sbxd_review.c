@@ -202,8 +202,8 @@ client_on_remove(struct peer *p, struct msg *msg)
 	}
 	if (m->discard && audit("remove", s,
 	    ((struct client *)p->ctx)->uid, NULL, "discard=yes") == -1) {
-		peer_error(p, msg->id, "audit.failed", "the audit log cannot "
-		    "be written: nothing is removed");
+		peer_error(p, msg->id, "audit.failed", "%s", state_why("the "
+		    "audit log cannot be written, so nothing is removed"));
 		return;
 	}
 	s->forced = m->discard;

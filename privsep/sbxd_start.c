@@ -337,6 +337,7 @@ start_confine(void)
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (sbxd.audit == -1 || fchown(sbxd.audit, d.uid, d.gid) == -1)
 		fatal("%s/sbxd/audit", sbxd.conf.state);
+	audit_reserve();
 	descriptors_raise();
 	sbxd.landlock = unveil_abi();
 	drop_limits(0, 0);

@@ -316,6 +316,71 @@ state_full_body()
 	atf_check umount "$SBX_SCRATCH/small"
 }
 
+atf_test_case state_room
+state_room_head()
+{
+	atf_set descr "a session that has filled the state: what to do is \
+said, and dropping its changes needs no room"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# room_one TYPE: a state that is full to the last byte.
+room_one()
+{
+	sbx_fresh_fs "$1" "$SBX_SCRATCH/room" 6M
+	SBX_STATE=$SBX_SCRATCH/room/state
+	int_clean_mark
+	int_suite
+	head -c 300000 /dev/urandom >"$P/big"
+	chown "$int_user:" "$P/big"
+	run --keep -- sh -c 'echo in >>a.txt; echo in >>big; cp big new
+	    ln -s a.txt knot; rm Makefile
+	    head -c 20000000 /dev/zero >c; echo x >d' >out 2>err
+	grep -q 'No space left' err || atf_fail "the state is not full"
+	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
+	# Each of them: where, and what makes room.
+	for c in changes diff 'apply --yes'; do
+		# shellcheck disable=SC2086 # a command and its options
+		int_refused 1 "No space left on device; the filesystem of the \
+state, $SBX_STATE, is full: make room there, or drop what sessions changed \
+(\"sbxctl discard ID PATH" sbxctl $c "$sid"
+	done
+	for i in 1 2 3; do
+		int_refused 125 "the filesystem of the state, $SBX_STATE, is \
+full" run -- true
+	done
+	before=$(sbx_tree "$P")
+	if [ "$2" = all ]; then
+		atf_check -o ignore sbxctl discard --yes "$sid"
+	else
+		atf_check -o ignore sbxctl discard --yes "$sid" "$P/c"
+		atf_check -o match:'A  new' -o match:'M  big' \
+		    -o match:'D  Makefile' -o not-match:'A  c' \
+		    sbxctl changes "$sid"
+		atf_check -o ignore sbxctl discard --yes "$sid" "$P/new" \
+		    "$P/big" "$P/a.txt"
+		atf_check -o match:'A  knot' -o not-match:'  new' \
+		    sbxctl changes "$sid"
+		atf_check -o ignore sbxctl discard --yes "$sid"
+	fi
+	int_same "$before" "$(sbx_tree "$P")" "originals were touched"
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	run -- true || atf_fail "no session starts after a discard"
+	atf_check -o ignore sbxctl rm "$sid"
+	int_state_check
+	int_end
+	umount "$SBX_SCRATCH/room" || atf_fail "something is open in there"
+}
+state_room_body()
+{
+	int_tools
+	int_who user
+	room_one tmpfs all
+	room_one tmpfs some
+	room_one ext4 all
+	room_one ext4 some
+}
+
 atf_test_case clients
 clients_head()
 {
@@ -467,7 +532,7 @@ container_body()
 
 atf_init_test_cases()
 {
-	for c in repo names request usage state_unfit state_full clients \
+	for c in repo names request usage state_unfit state_full state_room clients \
 	    locked powers container; do
 		atf_add_test_case "$c"
 	done
