@@ -25,6 +25,7 @@
 _Static_assert(DIFF_PLAIN_MAX <= BLOCKS_MIN, "what is diffed is hashed whole");
 
 #define PATCH_MAX	(UINT64_C(64) << 20)
+#define MODES_MAX	((size_t)8 << 20)	/* of lines about modes */
 
 struct patch {
 	const struct job *job;
@@ -32,6 +33,7 @@ struct patch {
 	int		 body;		/* stage/body */
 	int		 pack;		/* stage/pack, -1: there is none */
 	uint64_t	 size;
+	bool		 modes;		/* one that git's two do not say */
 	char		*why;
 	size_t		 whylen;
 };
@@ -65,6 +67,24 @@ git_mode(const struct image *im)
 	if (S_ISLNK(im->mode))
 		return (0120000);
 	return (im->mode & 0100 ? 0100755 : 0100644);
+}
+
+/*
+ * The bits of a mode that git's two do not say: of a file that was there what
+ * becomes other, of a new one what a usual umask (022) takes away.
+ */
+static mode_t
+mode_untold(const struct change *c)
+{
+	mode_t	pre = c->pre.mode, post = c->post.mode, bits;
+
+	if (!S_ISREG(post))
+		return (0);
+	if (!S_ISREG(pre))
+		return (post & 0777 & ~(mode_t)((post & 0100) != 0 ? 0755 :
+		    0644));
+	bits = (pre ^ post) & 0777;
+	return ((bits & 0100) != 0 ? bits & ~(mode_t)0111 : bits);
 }
 
 static int
@@ -365,14 +385,47 @@ build_change(struct patch *pa, struct change *c)
 	pa->set->insertions += d.insertions;
 	pa->set->deletions += d.deletions;
 	pa->set->incomplete |= c->opaque;
+	pa->modes |= mode_untold(c) != 0;
 	buf_free(&d.body);
 	return (rv);
 }
 
-/* The first lines of a patch that is not the whole. git skips what comes
- * before a "diff --git". */
 static int
-preamble(const struct patch *pa, struct buf *b)
+mode_line(struct buf *b, const struct change *c)
+{
+	mode_t	pre = S_ISREG(c->pre.mode) ? c->pre.mode : 0;
+
+	if (put_name(b, "MODE: ", c->path, "") == -1 ||
+	    buf_fmt(b, " lands with mode %06o", (unsigned int)c->post.mode) ==
+	    -1 || (pre != 0 && buf_fmt(b, ", was %06o", (unsigned int)pre) ==
+	    -1))
+		return (-1);
+	return (buf_str(b, (c->post.mode & ~pre & 022) != 0 ?
+	    ": others than its owner may write it\n" : "\n"));
+}
+
+/* As many as a client reads; "sbxctl changes" has them all. */
+static int
+mode_lines(const struct patch *pa, struct buf *b)
+{
+	const struct change	*c;
+	size_t			 more = 0, from = b->len;
+
+	TAILQ_FOREACH(c, &pa->set->changes, entry) {
+		if (mode_untold(c) == 0)
+			continue;
+		if (b->len - from > MODES_MAX)
+			more++;
+		else if (mode_line(b, c) == -1)
+			return (-1);
+	}
+	return (more == 0 ? 0 : buf_fmt(b, "MODE: and %zu more, see sbxctl "
+	    "changes\n", more));
+}
+
+/* What of the changes is not in the patch. */
+static int
+opaque_lines(const struct patch *pa, struct buf *b)
 {
 	const struct change	*c;
 	char			 hex[2 * DIGEST_LEN + 1];
@@ -392,6 +445,17 @@ preamble(const struct patch *pa, struct buf *b)
 		    c->post.size > BLOCKS_MIN ? " by blocks" : "", hex) == -1)
 			return (-1);
 	}
+	return (0);
+}
+
+/* The first lines of a patch that is not the whole. git skips what comes
+ * before a "diff --git". */
+static int
+preamble(const struct patch *pa, struct buf *b)
+{
+	if ((pa->set->incomplete && opaque_lines(pa, b) == -1) ||
+	    mode_lines(pa, b) == -1)
+		return (-1);
 	return (buf_str(b, "\n"));
 }
 
@@ -438,7 +502,7 @@ done:
 static int
 patch_finish(struct patch *pa)
 {
-	if (!pa->set->incomplete)
+	if (!pa->set->incomplete && !pa->modes)
 		return (tree_rename(pa->job->stage, "body", pa->job->stage,
 		    "patch", 0));
 	return (patch_prefix(pa) == -1 ? -1 :

@@ -166,13 +166,13 @@ text_letter(const struct m_CHANGE *f)
 	return ('?');
 }
 
-/* It lets all others write, or its group too where that could not before: a
- * new file's group is often its owner's own. */
+/* A new file's that a usual umask (022) would not have left so. */
 static bool
-text_writable(const struct m_CHANGE *f)
+text_unusual(const struct m_CHANGE *f)
 {
-	return (S_ISREG((mode_t)f->newmode) && (f->newmode & ~f->oldmode &
-	    (f->oldmode == 0 ? 02 : 022)) != 0);
+	return (f->oldmode == 0 && S_ISREG((mode_t)f->newmode) &&
+	    (f->newmode & 0777 & ~((f->newmode & 0100) != 0 ? UINT64_C(0755) :
+	    UINT64_C(0644))) != 0);
 }
 
 static void
@@ -185,7 +185,7 @@ text_mode(const struct m_CHANGE *f)
 		    f->newmode);
 	else if (f->oldmode == 0 && (link || (f->newmode & 0111) != 0))
 		printf("  %s", link ? "symbolic link" : "executable");
-	if (f->oldmode == 0 && text_writable(f))
+	if (text_unusual(f))
 		printf("  mode %06" PRIo64, f->newmode);
 }
 
@@ -310,23 +310,6 @@ diff_colour(const char *line, size_t len)
 	return (NULL);
 }
 
-/* git's modes are two: whom else a file lets write is said beside them. */
-static void
-diff_modes(const struct review *r)
-{
-	char	*path;
-	size_t	 i;
-
-	for (i = 0; i < r->nfiles; i++) {
-		if (!text_writable(&r->files[i]))
-			continue;
-		path = visible(r->files[i].path);
-		printf("MODE: %s lands with mode %06" PRIo64 ": others than "
-		    "its owner may write it\n", path, r->files[i].newmode);
-		free(path);
-	}
-}
-
 /* A line at a time: no character spans two, and memory stays bounded. */
 static void
 diff_line(const char *line, size_t len, bool colour)
@@ -350,7 +333,6 @@ text_diff(const struct review *r)
 	text_line("target", r->target);
 	printf("%s\n", counts);
 	text_incomplete(r);
-	diff_modes(r);
 	free(counts);
 	if (r->patchlen == 0)
 		return;

@@ -13,8 +13,8 @@
 #include "../common/put.h"
 #include "sbxctl.h"
 
-/* The suite's own limit of a patch, and a little for its first lines. */
-#define REVIEW_PATCH_MAX	((size_t)(64 << 20) + 65536)
+/* The suite's own limit of a patch, and something for its first lines. */
+#define REVIEW_PATCH_MAX	((size_t)(96 << 20))
 #define REVIEW_ITEMS_MAX	(4U << 20)
 
 static void *

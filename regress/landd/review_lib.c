@@ -639,6 +639,8 @@ review_git(struct review *r, bool repo, const char **said)
 	static const char	*ap[] = { "/usr/bin/git", "apply", "../G/patch",
 	    NULL };
 	char			 c[PATH_MAX], out[PATH_MAX];
+	const char		*patch;
+	bool			 file;
 	int			 rv;
 
 	snprintf(c, sizeof(c), "%s", at(r, "C"));
@@ -649,8 +651,12 @@ review_git(struct review *r, bool repo, const char **said)
 	if (repo)
 		ATF_REQUIRE(run_as(r, c, out, init) == 0);
 	*said = "";
-	if (r->set.patchsize == 0)
-		return (0);		/* git calls an empty patch an error */
+	/* git calls one without a file an error. */
+	patch = slurp(at(r, "G/patch"), NULL);
+	file = strncmp(patch, "diff ", 5) == 0 ||
+	    strstr(patch, "\ndiff ") != NULL;
+	if (!file)
+		return (0);
 	rv = run_as(r, c, out, ap);
 	*said = slurp(out, NULL);
 	return (rv);
