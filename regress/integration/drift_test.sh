@@ -93,7 +93,7 @@ copied_live()
 	copied_tree "$1"
 	int_live "live$1" sh
 	printf '%s\necho done\n' "$copied_inside" >&9
-	int_wait_file "live$1.out" done
+	int_wait_file "live$1.out" 'done'
 	copied_owner
 	copied_seen
 	copied_rest
@@ -173,7 +173,7 @@ swapped_live()
 	swapped_tree "$1"
 	int_live "swap$1" sh
 	printf '%s\necho done\n' "$swapped_inside" >&9
-	int_wait_file "swap$1.out" done
+	int_wait_file "swap$1.out" 'done'
 	swapped_owner
 	swapped_seen
 	swapped_rest
@@ -219,7 +219,7 @@ undone_one()
 	if [ "$1" = live ]; then
 		int_live undone sh
 		echo 'rm -r e2; mv e e2; echo n >e2/n; echo done' >&9
-		int_wait_file undone.out done
+		int_wait_file undone.out 'done'
 	else
 		int_keep sh -c 'rm -r e2; mv e e2; echo n >e2/n'
 	fi

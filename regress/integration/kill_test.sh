@@ -322,7 +322,7 @@ ended_body()
 	int_suite
 	int_live ended sh
 	echo 'echo in >>a.txt; echo in >made; rm Makefile; echo done' >&9
-	int_wait_file ended.out done
+	int_wait_file ended.out 'done'
 	# sbxd opens one that is there; a second name of it outlives it.
 	install -m 0600 /dev/null "$SBX_STATE/sbxd/$sid/kept"
 	chown --reference="$SBX_STATE/sbxd/$sid/seal" \
