@@ -59,7 +59,7 @@ static int
 copies_put(struct copies *c, uint64_t ino, const void *attr, size_t len,
     const char *lower)
 {
-	size_t		 llen = strlen(lower);
+	size_t		 llen = strnlen(lower, PATH_MAX);
 	unsigned char	*p;
 
 	if (c->n + ORIGINS_HEAD + len + llen > sizeof(c->buf) &&

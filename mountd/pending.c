@@ -48,10 +48,11 @@ stamp_of(int upper, const char *path)
 static int
 pending_broken(const char *why)
 {
-	return (fault("mount.pending", "what landings and discards left in "
-	    "the session's layer, noted in its folder's file \"pending\" below "
+	fault("mount.pending", "what landings and discards left in the "
+	    "session's layer, noted in its folder's file \"pending\" below "
 	    "%s/s, cannot be known: %s; remove the session, or that file to "
-	    "see all that the layer holds", mountd.state, why));
+	    "see all that the layer holds", mountd.state, why);
+	return (-1);
 }
 
 /* 1: the records, to be freed by *file; 0: there is no file; -1. */

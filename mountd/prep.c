@@ -296,7 +296,7 @@ prep_store(struct prep *p)
 int
 prep_run(struct child *c)
 {
-	struct fresh	fresh;
+	static struct fresh fresh;
 	struct prep	p = {
 		.c = c, .m = c->body, .pidns = -1, .home = -1, .project = -1
 	};

@@ -154,7 +154,7 @@ disturb(void (*act)(struct world *), const char *path, const char *text, int n)
 		return (false);
 	left(path, text, n);
 	printf("%s\n", w.res.why);
-	ATF_REQUIRE(strstr(w.res.why, GIT + 2) != NULL);
+	ATF_REQUIRE(strstr(w.res.why, &GIT[2]) != NULL);
 	kept();
 	/* Or before its journal was removed: then nothing is done. */
 	w.made = &state.landings;
