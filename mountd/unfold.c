@@ -1,5 +1,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -118,6 +119,38 @@ fold_lower(struct clean *c, const char *path, const char *above,
 	return (false);
 }
 
+/* True also where that cannot be known. */
+static bool
+fold_has_whiteout(int fd)
+{
+	struct dirent	*de;
+	struct stat	 st;
+	DIR		*d;
+	int		 own;
+	bool		 has = false;
+
+	own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (own == -1 || (d = fdopendir(own)) == NULL) {
+		if (own != -1)
+			close(own);
+		return (true);
+	}
+	while (!has && (de = readdir(d)) != NULL)
+		has = fstatat(own, de->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
+		    0 && whiteout_is(&st);
+	closedir(d);
+	return (has);
+}
+
+/* Without an origin a folder that is not merged, or that a live session knows
+ * as such, shows the names that were removed in it: then it keeps that. */
+static bool
+fold_keeps_origin(const struct clean *c, int fd, const char *path)
+{
+	return ((c->merged != -1 || !at_is_dir(c->base, path)) &&
+	    fold_has_whiteout(fd));
+}
+
 /* Takes the marks off, and which folder it was copied from: it is going to
  * lie on another one, and a review would take that for the owner's doing. */
 static int
@@ -131,7 +164,8 @@ fold_drop(struct clean *c, const char *path)
 	    errno != ENODATA) ||
 	    (removexattr(fdpath(fd).s, XATTR_REDIRECT) == -1 &&
 	    errno != ENODATA) ||
-	    (removexattr(fdpath(fd).s, XATTR_ORIGIN) == -1 &&
+	    (!fold_keeps_origin(c, fd, path) &&
+	    removexattr(fdpath(fd).s, XATTR_ORIGIN) == -1 &&
 	    errno != ENODATA))
 		r = -1;
 	close(fd);
