@@ -161,9 +161,12 @@ session_sync(struct session *s)
 	s->unsynced = false;
 	if (file_sync(s->dir, "record") == -1 ||
 	    file_sync(s->dir, "seal") == -1 || fsync(s->dir) == -1 ||
-	    fsync(sbxd.dir) == -1)
+	    fsync(sbxd.dir) == -1) {
+		/* Tried again with what comes next of it. */
+		s->unsynced = true;
 		log_warn("syncing the record of session %s",
 		    s->rec.r.session);
+	}
 }
 
 static void
