@@ -15,6 +15,7 @@
 #include <git2.h>
 
 #include "../common/escape.h"
+#include "../common/put.h"
 #include "blocks.h"
 #include "changeset.h"
 #include "content.h"
@@ -25,12 +26,14 @@
 _Static_assert(DIFF_PLAIN_MAX <= BLOCKS_MIN, "what is diffed is hashed whole");
 
 #define PATCH_MAX	(UINT64_C(64) << 20)
+#define BODY_ROOM	65536		/* what is gathered for a write */
 #define MODES_MAX	((size_t)8 << 20)	/* of lines about modes */
 
 struct patch {
 	const struct job *job;
 	struct changeset *set;
 	int		 body;		/* stage/body */
+	struct buf	 out;		/* what is to be written there */
 	int		 pack;		/* stage/pack, -1: there is none */
 	uint64_t	 size;
 	bool		 modes;		/* one that git's two do not say */
@@ -347,21 +350,25 @@ build_bodied(struct patch *pa, struct change *c, struct diff *d)
 }
 
 static int
+body_flush(struct patch *pa)
+{
+	size_t	len = pa->out.len;
+
+	pa->out.len = 0;
+	return (put_all(pa->body, pa->out.p, len));
+}
+
+/* Of many small changes a write each would be felt. */
+static int
 body_write(struct patch *pa, const struct buf *b)
 {
-	const uint8_t	*p = b->p;
-	size_t		 left = b->len;
-	ssize_t		 n;
-
-	for (; left > 0; left -= (size_t)n, p += n) {
-		n = write(pa->body, p, left);
-		if (n == -1 && errno == EINTR)
-			n = 0;
-		if (n == -1)
-			return (-1);
-	}
 	pa->size += b->len;
-	return (0);
+	if (b->len < BODY_ROOM && buf_add(&pa->out, b->p, b->len) == -1)
+		return (-1);
+	if (pa->out.len >= BODY_ROOM || b->len >= BODY_ROOM)
+		if (body_flush(pa) == -1)
+			return (-1);
+	return (b->len < BODY_ROOM ? 0 : put_all(pa->body, b->p, b->len));
 }
 
 static int
@@ -480,6 +487,7 @@ patch_prefix(struct patch *pa)
 	int		rv = -1;
 
 	to.size = 0;
+	to.out = (struct buf){ 0 };
 	if ((to.body = stage_create(pa->job, "patch")) == -1)
 		return (-1);
 	if (preamble(pa, &b) == -1 || body_write(&to, &b) == -1)
@@ -491,10 +499,11 @@ patch_prefix(struct patch *pa)
 			goto done;
 		off += (uint64_t)n;
 	}
-	rv = n == 0 ? 0 : -1;
+	rv = n == 0 ? body_flush(&to) : -1;
 	pa->size = to.size;
 done:
 	buf_free(&b);
+	buf_free(&to.out);
 	close(to.body);
 	return (rv);
 }
@@ -502,6 +511,8 @@ done:
 static int
 patch_finish(struct patch *pa)
 {
+	if (body_flush(pa) == -1)
+		return (-1);
 	if (!pa->set->incomplete && !pa->modes)
 		return (tree_rename(pa->job->stage, "body", pa->job->stage,
 		    "patch", 0));
@@ -530,6 +541,7 @@ changeset_patch(const struct job *job, struct changeset *set, char *why,
 	if (rv == 0 && (rv = patch_finish(&pa)) == -1)
 		patch_fail(&pa, "patch", "staging folder");
 	set->patchsize = pa.size;
+	buf_free(&pa.out);
 	close(pa.body);
 	if (pa.pack != -1)
 		close(pa.pack);
