@@ -404,6 +404,29 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STR,  key, REQ, 64)						\
 	F(BIN,  value, REQ, LIMIT_PATH)
 
+/* client -> sbxd -> worker -> init: another command in a session. A client's
+ * env goes over the session's own; further on it is all of it. Between our own
+ * programs the header's peerid says which command a message is about, 0: the
+ * session's own. */
+#define PROTO_FIELDS_EXEC(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STRV, argv, REQ, LIMIT_ARGC)					\
+	F(STRV, env, OPT, LIMIT_ARGC)					\
+	F(PATH, cwd, OPT, LIMIT_PATH)	/* absent: the session's */	\
+	F(BOOL, tty, REQ, 0)						\
+	F(U64,  rows, OPT, 0)						\
+	F(U64,  cols, OPT, 0)						\
+	F(MAYBE, umask, OPT, 0)		/* the session's */
+
+/* worker -> client: is it the one who typed last, whose size the terminal has
+ * and who answers the command's queries? Until told otherwise it is. */
+#define PROTO_FIELDS_TURN(F)						\
+	F(BOOL, yours, REQ, 0)
+
+/* worker -> client: so much of the output, here, is kept no more. */
+#define PROTO_FIELDS_GAP(F)						\
+	F(U64,  bytes, REQ, 0)
+
 /*
  * X(name, fields, from, to, descriptor, largest body). Descriptor: FD_NONE,
  * FD_ONE. The numbers are of the protocol: append, never reorder.
@@ -500,7 +523,13 @@ X(LANDING,  LANDING, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD 
 X(LANDED,   LANDED,  ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_LARGE) \
 X(CHUNK,    CHUNK,   ROLE_SBXD, ROLE_CLIENT, FD_NONE, LIMIT_FRAME)	\
 /* before RELEASED: nothing is in the project's layer */	\
-X(PRISTINE, SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)
+X(PRISTINE, SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+/* the connection becomes a terminal of that session's; ATTACH is what hands \
+ * it to the worker */							\
+X(JOIN,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(EXEC,     EXEC,    ROLE_CLIENT | ROLE_SBXD | ROLE_WORKER, ROLE_SBXD | ROLE_WORKER | ROLE_INIT, FD_NONE, LIMIT_LARGE) \
+X(TURN,     TURN,    ROLE_WORKER, ROLE_CLIENT, FD_NONE, LIMIT_SMALL)	\
+X(GAP,      GAP,     ROLE_WORKER, ROLE_CLIENT, FD_NONE, LIMIT_SMALL)
 
 enum msg_type {
 	MSG_INVALID = 0,
@@ -529,7 +558,8 @@ X(APPLY) X(DISCARD) X(SESSION) X(START) X(STARTED) X(SFD) X(SENDED)	\
 X(PREP) X(MOUNTED) X(VIEW) X(CLEAN) X(NET) X(SETUP) X(PTY) X(RUNNING)	\
 X(EXITED) X(DATA) X(RESIZE) X(SIGNAL) X(WORD) X(CHILD) X(STATUS)	\
 X(SEAL) X(SEALED) X(JOB) X(WORK) X(LFD) X(BYTES) X(CHANGE) X(SKIPPED)	\
-X(IGNORED) X(LANDING) X(CHUNK) X(LANDED) X(TEXT) X(SETTING)
+X(IGNORED) X(LANDING) X(CHUNK) X(LANDED) X(TEXT) X(SETTING)		\
+X(EXEC) X(TURN) X(GAP)
 
 #define X(name)	struct m_##name { PROTO_FIELDS_##name(PROTO_MEMBER) };
 PROTO_BODIES(X)

@@ -179,6 +179,7 @@ void		 conf_run(bool print);
 /* sbxd_client.c */
 void		 clients_listen(void);
 void		 client_drop(struct client *);
+bool		 uid_is_admin(uid_t);
 bool		 client_may(const struct client *, const struct session *);
 /* Finds the session of a request or answers ERROR. */
 struct session	*client_session(struct peer *, uint32_t, const char *sid);
@@ -217,10 +218,17 @@ void		 idle_check(void);
 
 /* sbxd_new.c */
 void		 client_on_new(struct peer *, struct msg *);
+/* A session's environment with its mark at the end: mark lends the memory,
+ * the list is the caller's to free. */
+const char	**session_env(const struct session *, char *mark, size_t);
 /* Mounted, network up, sealed: the command may be executed. */
 void		 session_advance(struct session *);
 void		 session_running(struct session *);
 void		 session_seal(struct session *);
+
+/* sbxd_attach.c */
+void		 client_on_join(struct peer *, struct msg *);
+void		 client_on_exec(struct peer *, struct msg *);
 
 /* sbxd_worker.c */
 int		 worker_listen(const char *id);

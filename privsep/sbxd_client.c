@@ -27,7 +27,7 @@ uids_have(const struct uids *u, uid_t uid)
 	return (false);
 }
 
-static bool
+bool
 uid_is_admin(uid_t uid)
 {
 	return (uid == 0 || uids_have(&sbxd.conf.admins, uid));
@@ -226,6 +226,8 @@ client_on_hello(struct peer *p, struct msg *msg)
 	peer_permit(p, MSG_APPLY, PERMIT_ALWAYS);
 	peer_permit(p, MSG_DISCARD, PERMIT_ALWAYS);
 	peer_permit(p, MSG_DOCTOR, PERMIT_ALWAYS);
+	peer_permit(p, MSG_JOIN, PERMIT_ALWAYS);
+	peer_permit(p, MSG_EXEC, PERMIT_ALWAYS);
 }
 
 static void
@@ -290,6 +292,8 @@ static const struct handler client_table[] = {
 	{ MSG_APPLY, PERMIT_NO, client_on_apply },
 	{ MSG_DISCARD, PERMIT_NO, client_on_discard },
 	{ MSG_DOCTOR, PERMIT_NO, client_on_doctor },
+	{ MSG_JOIN, PERMIT_NO, client_on_join },
+	{ MSG_EXEC, PERMIT_NO, client_on_exec },
 };
 static const struct peer_ops client_ops = {
 	.table = client_table,

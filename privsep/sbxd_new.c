@@ -217,7 +217,7 @@ send_netd(struct session *s)
 
 /* The command's environment: the request's, and by what sbxctl, run inside,
  * knows where it is. */
-static const char **
+const char **
 session_env(const struct session *s, char *mark, size_t size)
 {
 	const struct strv	*env = &s->rec.r.env;

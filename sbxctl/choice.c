@@ -105,8 +105,7 @@ choice_kept(const char *sid, const struct review *r)
 	free(counts);
 }
 
-/* What of the request was done otherwise, and what of the host is missing. */
-static void
+void
 choice_notes(const struct m_SESSION *m)
 {
 	size_t	i;

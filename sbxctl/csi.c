@@ -266,6 +266,49 @@ csi_note(struct filter *f, const struct csi *csi)
 	}
 }
 
+/* The same of ESC, an intermediate (0: none) and a final byte. */
+void
+esc_note(struct filter *f, uint8_t inter, unsigned int c)
+{
+	if (inter == '(')
+		f->charset = c != 'B';
+	else if (inter >= ')' && inter <= '/')
+		f->charset = true;
+	if (inter != 0)
+		return;
+	if (c == '=' || c == '>')
+		f->keypad = c == '=';
+	else if (c == '8')
+		filter_restored(f);
+	else if (c == 'n' || c == 'o' || c == '|' || c == '}' || c == '~')
+		f->shifted = f->charset = true;	/* locking shifts */
+	else if (c == 'c')
+		filter_full(f);
+	else if (c == 'Z')
+		f->asked[ANSWER_DEVICE]++;
+}
+
+uint32_t
+filter_pending(const struct filter *f)
+{
+	uint32_t	n = 0;
+	size_t		i;
+
+	for (i = 0; i < ANSWER_KINDS; i++)
+		n += f->asked[i];
+	return (n);
+}
+
+bool
+filter_mute(struct filter *f, const uint32_t before[ANSWER_KINDS])
+{
+	if (!f->quiet || f->raw ||
+	    memcmp(before, f->asked, sizeof(f->asked)) == 0)
+		return (false);
+	memcpy(f->asked, before, sizeof(f->asked));
+	return (true);
+}
+
 /* Title reports: the terminal types the title that the session has set. Media
  * copy: what is written goes to a printer, and not to the screen. */
 bool

@@ -87,6 +87,7 @@ hold_add(struct filter *f, const uint8_t *p, size_t n)
 static void
 csi_end(struct filter *f, struct sinkbuf *sb)
 {
+	uint32_t	before[ANSWER_KINDS];
 	struct csi	csi;
 
 	f->state = FILTER_GROUND;
@@ -96,8 +97,12 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 		hold_drop(f, sb);
 		return;
 	}
+	memcpy(before, f->asked, sizeof(before));
 	csi_note(f, &csi);
-	hold_pass(f, sb);
+	if (filter_mute(f, before))
+		hold_drop(f, sb);
+	else
+		hold_pass(f, sb);
 }
 
 /*
@@ -176,7 +181,8 @@ string_refuse(struct filter *f, struct sinkbuf *sb, enum filter_state state)
 static void
 string_open(struct filter *f, struct sinkbuf *sb)
 {
-	if (f->spoilt && !f->raw) {
+	/* The graphics of kitty's are asked for and answered in them. */
+	if (!f->raw && (f->spoilt || (f->quiet && f->strkind == '_'))) {
 		string_refuse(f, sb, FILTER_DROP);
 		return;
 	}
@@ -237,7 +243,9 @@ dcs_kind(struct filter *f, struct sinkbuf *sb, unsigned int code,
 
 	hold_add(f, p, n);
 	string_asks(f, code < TEXT ? (uint8_t)code : 0);
-	if (f->raw)
+	if (f->quiet && !f->raw && f->asks > 0)
+		string_refuse(f, sb, FILTER_DROP);
+	else if (f->raw)
 		string_open(f, sb);
 	else if (f->number == f->strlen - 1 &&
 	    code == (unsigned char)tmux[f->number]) {
@@ -293,35 +301,15 @@ esc_introduces(struct filter *f, unsigned int c)
 	return (false);
 }
 
-static void
-esc_note(struct filter *f, uint8_t inter, unsigned int c)
-{
-	if (inter == '(')
-		f->charset = c != 'B';
-	else if (inter >= ')' && inter <= '/')
-		f->charset = true;
-	if (inter != 0)
-		return;
-	if (c == '=' || c == '>')
-		f->keypad = c == '=';
-	else if (c == '8')
-		filter_restored(f);
-	else if (c == 'n' || c == 'o' || c == '|' || c == '}' || c == '~')
-		f->shifted = f->charset = true;	/* locking shifts */
-	else if (c == 'c')
-		filter_full(f);
-	else if (c == 'Z')
-		f->asked[ANSWER_DEVICE]++;
-}
-
 /* After ESC: an intermediate, an introducer, or the end. */
 static void
 esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
-	uint8_t	inter = 0;
-	bool	coding = false;
-	size_t	i;
+	uint32_t	before[ANSWER_KINDS];
+	uint8_t		inter = 0;
+	bool		coding = false;
+	size_t		i;
 
 	if (code >= 0x80) {
 		/* No sequence goes on like this; a terminal that takes it
@@ -345,13 +333,17 @@ esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		return;
 	}
 	f->state = FILTER_GROUND;
+	memcpy(before, f->asked, sizeof(before));
 	/* ESC %: another coding, in which other bytes are controls. */
-	if (f->spoilt || (coding && !f->raw))
+	if (f->spoilt || (coding && !f->raw)) {
 		hold_drop(f, sb);
-	else {
-		esc_note(f, inter, code);
-		hold_pass(f, sb);
+		return;
 	}
+	esc_note(f, inter, code);
+	if (filter_mute(f, before))
+		hold_drop(f, sb);
+	else
+		hold_pass(f, sb);
 }
 
 /* C1 controls: the same sequences in one character. */
@@ -359,6 +351,8 @@ static void
 c1_begin(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
+	uint32_t	before[ANSWER_KINDS];
+
 	if (code == ST && in_string(f)) {
 		string_end(f, sb, p, n);
 		return;
@@ -371,8 +365,12 @@ c1_begin(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		return;
 	}
 	f->state = FILTER_GROUND;
+	memcpy(before, f->asked, sizeof(before));
 	esc_note(f, 0, code - 0x40);
-	hold_pass(f, sb);
+	if (filter_mute(f, before))
+		hold_drop(f, sb);
+	else
+		hold_pass(f, sb);
 }
 
 static void
@@ -395,14 +393,25 @@ string_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		string_end(f, sb, p, n);
 		return;
 	}
-	put(sb, p, n);
 	string_asks(f, code < TEXT ? (uint8_t)code : 0);
+	if (f->asks > 0 && f->quiet && !f->raw) {
+		/* It ends here, with nothing in the place of a colour. */
+		f->asks = 0;
+		put(sb, "\033\\", 2);
+		f->open = false;
+		f->state = FILTER_DROP;
+		return;
+	}
+	put(sb, p, n);
 }
 
 static void
 ground_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
+	/* ENQ: some terminals answer with a text of theirs. */
+	if (code == 0x05 && f->quiet)
+		return;
 	put(sb, p, n);
 	if (code == 0x0e || code == 0x0f)
 		f->shifted = code == 0x0e;
@@ -578,15 +587,3 @@ filter_out(struct filter *f, const uint8_t *in, size_t len, uint8_t *out)
 	memcpy(out, in, len);
 	return (len);
 }
-
-uint32_t
-filter_pending(const struct filter *f)
-{
-	uint32_t	n = 0;
-	size_t		i;
-
-	for (i = 0; i < ANSWER_KINDS; i++)
-		n += f->asked[i];
-	return (n);
-}
-

@@ -41,6 +41,9 @@ enum filter_answer {
 struct filter {
 	bool		 raw;		/* leave nothing out */
 	bool		 utf8;		/* the terminal's coding */
+	/* Leave queries out: another terminal answers them, or nobody waits
+	 * any more. The caller's, at any time. */
+	bool		 quiet;
 
 	/* what has come of one character */
 	uint8_t		 unit[4];
@@ -108,7 +111,11 @@ struct csi {
 void	csi_parse(const struct filter *, size_t start, struct csi *);
 /* Remembers what an allowed sequence sets and asks for. */
 void	csi_note(struct filter *, const struct csi *);
+void	esc_note(struct filter *, uint8_t inter, unsigned int final);
 bool	csi_forbidden(const struct csi *);
+/* True where what has been noted since then asks the terminal, and must not:
+ * then it has not been asked. */
+bool	filter_mute(struct filter *, const uint32_t before[ANSWER_KINDS]);
 /* ESC c: all is as at the start. */
 void	filter_full(struct filter *);
 /* ESC 8 and the like: what was saved is there again, whatever that was. */

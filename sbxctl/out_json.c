@@ -344,6 +344,15 @@ json_out_removed(const char *sid, const char *warning)
 }
 
 static void
+json_out_started(const char *sid)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "session", sid);
+	json_print(o);
+}
+
+static void
 json_out_checks(const struct checks *all, bool good)
 {
 	json_t	*o = json_object(), *list = json_array(), *one;
@@ -392,6 +401,7 @@ const struct out	out_json = {
 	.refused = json_out_refused,
 	.discarded = json_out_discarded,
 	.removed = json_out_removed,
+	.started = json_out_started,
 	.checks = json_out_checks,
 	.version = json_out_version,
 };

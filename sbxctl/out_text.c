@@ -390,6 +390,13 @@ text_removed(const char *sid, const char *warning)
 	printf("session %s: removed\n", sid);
 }
 
+/* The id alone: for "$(sbxctl new ...)". */
+static void
+text_started(const char *sid)
+{
+	printf("%s\n", sid);
+}
+
 static void
 text_checks(const struct checks *all, bool good)
 {
@@ -429,6 +436,7 @@ const struct out	out_text = {
 	.refused = text_refused,
 	.discarded = text_discarded,
 	.removed = text_removed,
+	.started = text_started,
 	.checks = text_checks,
 	.version = text_version,
 };

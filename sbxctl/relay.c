@@ -13,15 +13,21 @@
 
 #include "../common/clock.h"
 #include "filter.h"
+#include "keys.h"
 #include "sbxctl.h"
 
 #define RELAY_INPUT_FULL	(256U << 10)
 /* A hung-up command has so long to end before we leave it to the suite. */
 #define RELAY_HANGUP_MS		5000
+/* The rest of a key that begins with Escape comes at once, or was none. */
+#define RELAY_ESCAPE_MS		50
 
 struct relay {
 	struct conn	*c;
-	bool		 tty;
+	bool		 tty, joined;
+	bool		 present;	/* what comes is not from before us */
+	bool		 turn;		/* we have typed last */
+	struct keys	*keys;
 	struct filter	 filter;
 	struct sink	 out, err;
 	int		 signals;	/* signalfd */
@@ -52,13 +58,19 @@ relay_signal(struct relay *r, int sig)
 }
 
 /* The terminal is gone, or somebody wants us gone: the command is hung up as
- * it would be at home, and nothing is decided for its owner. */
+ * it would be at home, and nothing is decided for its owner. A session that
+ * we only joined goes on. */
 static void
 relay_hangup(struct relay *r, int sig)
 {
 	if (r->hangup != 0)
 		return;
 	r->hangup = sig;
+	if (r->joined) {
+		r->ended = true;
+		r->end->status = 128 + (uint64_t)sig;
+		return;
+	}
 	r->in_open = false;
 	r->deadline = now_ms() + RELAY_HANGUP_MS;
 	relay_signal(r, sig);
@@ -78,10 +90,38 @@ relay_resize(struct relay *r)
 }
 
 static void
+relay_type(struct relay *r, const uint8_t *p, size_t len)
+{
+	struct m_DATA	body = { .d = { p, len } };
+
+	if (len > 0)
+		relay_send(r, MSG_DATA, &body);
+}
+
+/* What was typed, without the keys that are for us. */
+static void
+relay_keys(struct relay *r, const uint8_t *p, size_t len)
+{
+	uint8_t	buf[LIMIT_CHUNK];
+	size_t	n;
+
+	if (keys_in(r->keys, p, len, buf, &n))
+		r->ended = r->end->detached = true;
+	relay_type(r, buf, n);
+}
+
+static void
+relay_let_go(struct relay *r)
+{
+	uint8_t	buf[KEYS_ROOM];
+
+	relay_type(r, buf, keys_let_go(r->keys, buf));
+}
+
+static void
 relay_input(struct relay *r)
 {
-	uint8_t		buf[LIMIT_CHUNK];
-	struct m_DATA	body = { .d.p = buf };
+	uint8_t		buf[LIMIT_CHUNK - KEYS_ROOM];
 	ssize_t		n;
 
 	n = read(STDIN_FILENO, buf, sizeof(buf));
@@ -90,8 +130,10 @@ relay_input(struct relay *r)
 	if (n > 0) {
 		if (r->tty)
 			filter_in(&r->filter, buf, (size_t)n);
-		body.d.len = (size_t)n;
-		relay_send(r, MSG_DATA, &body);
+		if (r->keys != NULL)
+			relay_keys(r, buf, (size_t)n);
+		else
+			relay_type(r, buf, (size_t)n);
 		return;
 	}
 	r->in_open = false;
@@ -116,6 +158,38 @@ relay_on_data(struct relay *r, const struct m_DATA *data)
 	sink_added(s, n);
 }
 
+/* Queries are for the terminal of the one who types, and only while whoever
+ * has asked still waits. */
+static void
+relay_quiet(struct relay *r)
+{
+	r->filter.quiet = !r->present || !r->turn;
+}
+
+/* What follows does not go on where we are: a sequence is broken off. */
+static void
+relay_on_gap(struct relay *r)
+{
+	static const uint8_t	cancel[] = { 0x18 };
+	struct m_DATA		data = { .n = 1, .d = { cancel, 1 } };
+
+	if (r->tty)
+		relay_on_data(r, &data);
+}
+
+/* The command was killed with its session, as the kernel does it. */
+static void
+relay_on_error(struct relay *r, const struct msg *msg)
+{
+	const struct m_ERROR	*e = msg->body;
+
+	if (strcmp(e->code, "session.ended") != 0)
+		return;
+	r->end->why = conn_error(msg);
+	r->end->status = 128 + SIGKILL;
+	r->ended = true;
+}
+
 /* What has come is written before we say that no more will. */
 static void
 relay_drain(struct relay *r)
@@ -136,9 +210,21 @@ relay_on_message(struct relay *r, const struct msg *msg)
 		r->ended = true;
 		break;
 	case MSG_ERROR:
+		relay_on_error(r, msg);
+		if (r->ended)
+			break;
 		relay_drain(r);
 		conn_refused(msg);
 	case MSG_RUNNING:
+		r->present = true;
+		relay_quiet(r);
+		break;
+	case MSG_TURN:
+		r->turn = ((const struct m_TURN *)msg->body)->yours;
+		relay_quiet(r);
+		break;
+	case MSG_GAP:
+		relay_on_gap(r);
 		break;
 	default:
 		relay_drain(r);
@@ -177,6 +263,9 @@ relay_socket(struct relay *r)
 	relay_messages(r);
 	if (!r->ended && n <= 0) {
 		relay_drain(r);
+		if (r->joined)
+			fail("%s: the session's end of the terminal is gone: "
+			    "\"sbxctl ls\" says whether it runs", r->c->path);
 		fail("%s: the suite has ended, and the session with it: its "
 		    "changes are kept, \"sbxctl ls\" lists it", r->c->path);
 	}
@@ -199,6 +288,13 @@ relay_on_signal(struct relay *r)
 		break;
 	case SIGTSTP:
 		break;
+	case SIGINT:
+	case SIGQUIT:
+		if (!r->joined) {
+			relay_signal(r, (int)si.ssi_signo);
+			break;
+		}
+		/* FALLTHROUGH */
 	case SIGHUP:
 	case SIGTERM:
 		if (r->tty) {
@@ -224,12 +320,24 @@ relay_gone(struct relay *r)
 	}
 }
 
+/* Milliseconds until something is due without an event, -1: never. */
+static int
+relay_due(const struct relay *r)
+{
+	int64_t	left;
+
+	if (r->hangup != 0) {
+		left = r->deadline - now_ms();
+		return (left < 0 ? 0 : (int)left);
+	}
+	return (r->keys != NULL && keys_begun(r->keys) ? RELAY_ESCAPE_MS : -1);
+}
+
 static int
 relay_poll(struct relay *r, struct pollfd *p)
 {
 	bool	full = sink_left(&r->out) > SINK_FULL ||
 		    sink_left(&r->err) > SINK_FULL;
-	int64_t	left = r->hangup != 0 ? r->deadline - now_ms() : -1;
 	int	n;
 
 	memset(p, 0, AT_COUNT * sizeof(*p));
@@ -245,8 +353,7 @@ relay_poll(struct relay *r, struct pollfd *p)
 	p[AT_ERR].events = POLLOUT;
 	p[AT_SIGNALS].fd = r->signals;
 	p[AT_SIGNALS].events = POLLIN;
-	n = poll(p, AT_COUNT, left < 0 && r->hangup == 0 ? -1 :
-	    left < 0 ? 0 : (int)left);
+	n = poll(p, AT_COUNT, relay_due(r));
 	if (n == -1 && errno != EINTR)
 		fail("poll: %s", strerror(errno));
 	return (n);
@@ -256,14 +363,18 @@ static void
 relay_loop(struct relay *r)
 {
 	struct pollfd	p[AT_COUNT];
+	int		n;
 
 	/* Some of it came together with RUNNING. */
 	relay_messages(r);
 	while (!r->ended) {
-		if (relay_poll(r, p) == 0 && r->hangup != 0) {
+		n = relay_poll(r, p);
+		if (n == 0 && r->hangup != 0) {
 			r->end->status = 128 + (uint64_t)r->hangup;
 			return;
 		}
+		if (n == 0 && r->keys != NULL)
+			relay_let_go(r);
 		if (p[AT_SIGNALS].revents != 0)
 			relay_on_signal(r);
 		if (p[AT_IN].revents != 0)
@@ -313,6 +424,7 @@ relay_terminal(struct relay *r, bool raw)
 {
 	filter_init(&r->filter,
 	    strcmp(nl_langinfo(CODESET), "UTF-8") == 0, raw);
+	relay_quiet(r);
 	if (terminal_raw(STDIN_FILENO, STDOUT_FILENO, &r->filter) == -1)
 		fail("the terminal: %s", strerror(errno));
 	/* It may have been resized since NEW said its size. */
@@ -330,6 +442,10 @@ relay_run(struct conn *c, const struct relay_how *how, struct relay_end *end)
 	memset(end, 0, sizeof(*end));
 	r.c = c;
 	r.tty = how->tty;
+	r.joined = how->joined;
+	r.present = !how->joined;
+	r.turn = true;
+	r.keys = how->keys;
 	r.rows = how->rows;
 	r.cols = how->cols;
 	r.in_open = true;

@@ -17,6 +17,8 @@ extern char	**environ;
 
 struct run {
 	const struct options *opts;
+	const char	*command;	/* run, new */
+	bool		 attach;
 	struct who	 who;
 	struct env	 env;
 	char		*project, *here, *cwd;
@@ -41,6 +43,22 @@ run_set(struct env *env, const char *name, const char *value)
 		fail("out of memory");
 }
 
+void
+run_env_check(const char *command, const struct words *words)
+{
+	size_t	i;
+
+	for (i = 0; i < words->n; i++) {
+		if (!env_valid(words->v[i]))
+			fail_usage("%s: --env %s: not NAME=VALUE", command,
+			    words->v[i]);
+		if (env_never(words->v[i]))
+			fail("--env %.*s: this name never enters a session: "
+			    "leave it out",
+			    (int)strcspn(words->v[i], "="), words->v[i]);
+	}
+}
+
 /* --env comes last and wins; what never enters a session is told. */
 static void
 run_env_asked(struct run *run)
@@ -48,17 +66,10 @@ run_env_asked(struct run *run)
 	const struct words	*words = &run->opts->env;
 	size_t			 i;
 
-	for (i = 0; i < words->n; i++) {
-		if (!env_valid(words->v[i]))
-			fail_usage("run: --env %s: not NAME=VALUE",
-			    words->v[i]);
-		if (env_never(words->v[i]))
-			fail("--env %.*s: this name never enters a session: "
-			    "leave it out",
-			    (int)strcspn(words->v[i], "="), words->v[i]);
+	run_env_check(run->command, words);
+	for (i = 0; i < words->n; i++)
 		if (env_add(&run->env, words->v[i]) == -1)
 			fail("out of memory");
-	}
 }
 
 static void
@@ -117,7 +128,7 @@ run_name(const char *name)
 /* The longest word that execve takes, less its NUL. */
 #define RUN_WORD_MAX	((size_t)131071)
 
-static void
+void
 run_words(const char *what, const char *const *v, size_t n)
 {
 	size_t	i;
@@ -131,11 +142,36 @@ run_words(const char *what, const char *const *v, size_t n)
 			    RUN_WORD_MAX);
 }
 
+/* A session that nobody is attached to at first has a terminal as well: its
+ * size is that of ours, if we have one. */
 static void
-run_prepare(struct run *run, const struct options *opts)
+run_terminal(struct run *run)
+{
+	struct relay_how	*how = &run->how;
+
+	how->raw = run->opts->raw;
+	if (run->attach) {
+		how->tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+		    terminal_size(STDIN_FILENO, &how->rows, &how->cols);
+		return;
+	}
+	how->tty = true;
+	if (!terminal_size(STDIN_FILENO, &how->rows, &how->cols) &&
+	    !terminal_size(STDERR_FILENO, &how->rows, &how->cols)) {
+		how->rows = 24;
+		how->cols = 80;
+	}
+	if (env_get(&run->env, "TERM") == NULL)
+		run_set(&run->env, "TERM", "xterm-256color");
+}
+
+static void
+run_prepare(struct run *run, const struct options *opts, bool attach)
 {
 	memset(run, 0, sizeof(*run));
 	run->opts = opts;
+	run->attach = attach;
+	run->command = attach ? "run" : "new";
 	if (*opts->argv[0] == '\0')
 		fail("the command is empty: name one");
 	run_name(opts->name);
@@ -145,13 +181,11 @@ run_prepare(struct run *run, const struct options *opts)
 	run->cwd = path_within(run->project, run->here) ? run->here :
 	    run->project;
 	run_env(run);
+	run_terminal(run);
 	run_words("the command", (const char *const *)opts->argv,
 	    (size_t)opts->argc);
 	run_words("the environment", (const char *const *)run->env.v,
 	    run->env.n);
-	run->how.raw = opts->raw;
-	run->how.tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
-	    terminal_size(STDIN_FILENO, &run->how.rows, &run->how.cols);
 }
 
 /* Sends NEW. Its answers are SESSION from sbxd, then the worker's. */
@@ -179,7 +213,7 @@ run_new(struct conn *c, struct run *run)
 	body.cols = run->how.cols;
 	body.umask = (struct maybe){ true, umask(022) };
 	umask((mode_t)body.umask.v);
-	body.attach = true;
+	body.attach = run->attach;
 	body.as = run->who.as;
 	if (body.as) {
 		body.uid = run->who.uid;
@@ -192,18 +226,24 @@ run_new(struct conn *c, struct run *run)
 	free(body.ro.v);
 }
 
-/* The start was refused: the suite's line, and the status it stands for. */
+int
+run_refusal(const struct msg *msg)
+{
+	const struct m_ERROR	*e = msg->body;
+
+	say("%s", conn_error(msg));
+	if (strcmp(e->code, "command.missing") == 0)
+		return (EXIT_MISSING);
+	return (strcmp(e->code, "command.notexec") == 0 ? EXIT_NOTEXEC :
+	    EXIT_RUN);
+}
+
+/* The start was refused. */
 static void __attribute__((noreturn))
 run_refused(struct conn *c, const char *sid, const struct msg *msg)
 {
-	const struct m_ERROR	*e = msg->body;
-	int			 status = EXIT_RUN;
+	int	status = run_refusal(msg);
 
-	if (strcmp(e->code, "command.missing") == 0)
-		status = EXIT_MISSING;
-	else if (strcmp(e->code, "command.notexec") == 0)
-		status = EXIT_NOTEXEC;
-	say("%s", conn_error(msg));
 	if (sid != NULL)
 		choice_forget(c, sid);
 	exit(status);
@@ -258,7 +298,7 @@ run_main(struct options *opts)
 	struct conn		*c, *second;
 	char			*sid;
 
-	run_prepare(&run, opts);
+	run_prepare(&run, opts, true);
 	c = conn_open();
 	run_new(c, &run);
 	sid = run_start(c);
@@ -276,4 +316,30 @@ run_main(struct options *opts)
 	if (fflush(stdout) == EOF && !end.hangup)
 		return (EXIT_RUN);
 	return ((int)end.status);
+}
+
+/* Its session runs when SESSION comes, and is nobody's affair of ours then. */
+int
+new_main(struct options *opts)
+{
+	const struct m_SESSION	*session;
+	struct run		 run;
+	struct conn		*c;
+	struct msg		 msg;
+
+	run_prepare(&run, opts, false);
+	c = conn_open();
+	run_new(c, &run);
+	conn_recv(c, &msg, CONN_START_MS);
+	if (msg.type == MSG_ERROR)
+		run_refused(c, NULL, &msg);
+	if (msg.type != MSG_SESSION)
+		fail("%s: broken answer: %s while a session starts", c->path,
+		    proto_name(msg.type));
+	session = msg.body;
+	choice_notes(session);
+	out_form(opts)->started(session->session);
+	msg_free(&msg);
+	conn_close(c);
+	return (done(0));
 }

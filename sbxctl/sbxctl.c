@@ -30,6 +30,25 @@ static const struct option run_options[] = {
 	FLAG("--keep", keep),
 	FLAG("--raw", raw),
 };
+static const struct option new_options[] = {
+	VALUE("--repo", "DIR", repo),
+	VALUE("--name", "NAME", name),
+	LIST("--hide", "PATH", hide),
+	LIST("--ro", "PATH", ro),
+	FLAG("--no-network", no_network),
+	LIST("--env", "NAME=VALUE", env),
+	VALUE("--as", "USER", as),
+	FLAG("--keep", keep),
+	FLAG("--json", json),
+};
+static const struct option attach_options[] = {
+	VALUE("--detach-keys", "KEYS", detach_keys),
+	FLAG("--raw", raw),
+};
+static const struct option exec_options[] = {
+	LIST("--env", "NAME=VALUE", env),
+	FLAG("--raw", raw),
+};
 static const struct option json_options[] = {
 	FLAG("--json", json),
 };
@@ -84,6 +103,15 @@ static const struct command commands[] = {
 	    "what this machine has and lacks for the suite" },
 	{ "version", version_main, json_options, COUNT(json_options),
 	    NULL, 0, 0, false, EXIT_OTHER, "of sbxctl and the running suite" },
+	{ "new", new_main, new_options, COUNT(new_options),
+	    "[--] COMMAND [WORD...]", 1, -1, true, EXIT_RUN,
+	    "run a command in a new session, and leave it running" },
+	{ "attach", attach_main, attach_options, COUNT(attach_options),
+	    "[SESSION]", 0, 1, false, EXIT_RUN,
+	    "be at the terminal of a session that runs" },
+	{ "exec", exec_main, exec_options, COUNT(exec_options),
+	    "SESSION [--] COMMAND [WORD...]", 2, -1, true, EXIT_RUN,
+	    "run another command in a session that runs" },
 	{ "help", help_main, NULL, 0, NULL, 0, 0, false, EXIT_OTHER,
 	    "this list" },
 };

@@ -31,7 +31,7 @@ struct words {
 };
 
 struct options {
-	const char	*repo, *name, *as, *file, *digest;
+	const char	*repo, *name, *as, *file, *digest, *detach_keys;
 	struct words	 hide, ro, env;
 	bool		 no_network, keep, raw, json, yes, discard;
 	int		 argc;		/* the words that are no options */
@@ -164,7 +164,9 @@ void	sessions_get(struct conn *, struct sessions *);
 void	sessions_free(struct sessions *);
 /* Its id, malloc'ed; word NULL: by the current folder. Fails else. */
 char	*session_find(struct conn *, const char *word);
-/* Like it, but NULL where the word is no session's. */
+/* The same of those that run, where word is NULL. */
+char	*session_find_live(struct conn *, const char *word);
+/* Like session_find, but NULL where the word is no session's. */
 char	*session_try(struct conn *, const char *word);
 char	*session_project(struct conn *, const char *sid);
 /* REMOVE and its answer, OK or ERROR, in msg; what stays of it in the project
@@ -216,6 +218,7 @@ int	landing_apply(struct conn *, const char *sid, const uint8_t *digest,
  * terminal.c: the owner's terminal.
  */
 struct filter;
+struct keys;
 
 bool	terminal_size(int fd, uint64_t *rows, uint64_t *cols);
 /* Raw, and remembered how it was; -1 errno. The filter knows what is to be
@@ -257,16 +260,32 @@ size_t	sink_left(const struct sink *);
 struct relay_how {
 	bool		 tty, raw;
 	uint64_t	 rows, cols;	/* as NEW said them */
+	/* By ATTACH: what comes before RUNNING is old, and to leave ends
+	 * nothing. */
+	bool		 joined;
+	struct keys	*keys;		/* that leave; NULL: none */
 };
 
 struct relay_end {
 	uint64_t	 status;	/* of the command */
 	bool		 hangup;	/* terminal gone, or a signal to us */
+	bool		 detached;	/* by the keys */
+	char		*why;		/* it was ended with its session */
 	bool		 midline;	/* output did not end with a newline */
 };
 
 void	relay_run(struct conn *, const struct relay_how *,
 	    struct relay_end *);
+
+/*
+ * run.c: what starting a command has in common.
+ */
+/* Too many words, or one too long for any program: fails. */
+void	run_words(const char *what, const char *const *v, size_t n);
+/* --env: fails on what never enters a session. */
+void	run_env_check(const char *command, const struct words *);
+/* The refusal's line is said; the status it stands for. */
+int	run_refusal(const struct msg *);
 
 /*
  * choice.c: after the command.
@@ -276,6 +295,8 @@ struct after {
 	bool		 keep, ask;
 };
 
+/* What of the request was done otherwise, and what of the host is missing. */
+void	choice_notes(const struct m_SESSION *);
 /* A connection on which WAIT has been sent. */
 void	choice_after(struct conn *, const struct after *);
 /* Gives up a session that did not come to run; never fails. */
@@ -306,6 +327,7 @@ struct out {
 	void	(*refused)(const struct review *);	/* what drifted */
 	void	(*discarded)(const char *sid, uint64_t entries);
 	void	(*removed)(const char *sid, const char *warning);
+	void	(*started)(const char *sid);
 	void	(*checks)(const struct checks *, bool good);
 	void	(*version)(const struct conn *);	/* NULL: none runs */
 };
@@ -317,6 +339,9 @@ char	*review_counts(const struct review *);
 
 /* Commands, a row of the table each. */
 int	run_main(struct options *);
+int	new_main(struct options *);
+int	attach_main(struct options *);
+int	exec_main(struct options *);
 int	ls_main(struct options *);
 int	show_main(struct options *);
 int	rm_main(struct options *);

@@ -147,13 +147,29 @@ session_try(struct conn *c, const char *word)
 	return (sid);
 }
 
-char *
-session_find(struct conn *c, const char *word)
+/* Leaves those that have ended out. */
+static void
+sessions_live(struct sessions *all)
+{
+	size_t	i, n = 0;
+
+	for (i = 0; i < all->n; i++)
+		if (strcmp(sessions_at(all, i)->state, "running") == 0)
+			all->msgs[n++] = all->msgs[i];
+		else
+			msg_free(&all->msgs[i]);
+	all->n = n;
+}
+
+static char *
+session_pick(struct conn *c, const char *word, bool live)
 {
 	struct sessions	 all;
 	char		*sid;
 
 	sessions_get(c, &all);
+	if (live)
+		sessions_live(&all);
 	sid = word == NULL ? session_of_folder(&all) :
 	    session_of_word(&all, word);
 	sessions_free(&all);
@@ -161,6 +177,18 @@ session_find(struct conn *c, const char *word)
 		fail("%s: no session's id begins so, and none has that name: "
 		    "\"sbxctl ls\" lists them", word);
 	return (sid);
+}
+
+char *
+session_find(struct conn *c, const char *word)
+{
+	return (session_pick(c, word, false));
+}
+
+char *
+session_find_live(struct conn *c, const char *word)
+{
+	return (session_pick(c, word, word == NULL));
 }
 
 static void

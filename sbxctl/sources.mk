@@ -4,7 +4,8 @@ sbxctl_SRCS =	sbxctl/sbxctl.c sbxctl/options.c sbxctl/say.c \
 		sbxctl/terminal.c sbxctl/filter.c sbxctl/csi.c \
 		sbxctl/answers.c sbxctl/choice.c sbxctl/session.c \
 		sbxctl/review.c sbxctl/landing.c sbxctl/doctor.c \
-		sbxctl/out_text.c sbxctl/out_json.c
+		sbxctl/out_text.c sbxctl/out_json.c \
+		sbxctl/attach.c sbxctl/exec.c sbxctl/keys.c
 # The password file's users come through NSS, which a static program lacks:
 # libc is linked dynamically. The others would cost 0.4 ms at each start.
 sbxctl_STATIC =	libs

@@ -18,7 +18,8 @@
 static void
 broker_permits(struct peer *p, bool greeted)
 {
-	static const uint32_t	types[] = { MSG_ATTACH, MSG_SFD, MSG_SIGNAL };
+	static const uint32_t	types[] = { MSG_ATTACH, MSG_EXEC, MSG_SFD,
+					    MSG_SIGNAL };
 	size_t			i;
 
 	peer_permit(p, MSG_HELLO, greeted ? PERMIT_NO : PERMIT_ONCE);
@@ -37,11 +38,11 @@ worker_on_setup(struct peer *p, struct msg *msg)
 	if (strlcpy(w->session, m->session, sizeof(w->session)) >=
 	    sizeof(w->session))
 		fatalx("a session's id of %zu bytes", strlen(m->session));
-	w->tty = m->tty;
+	w->own.tty = m->tty;
 	w->isolated = strcmp(m->network, "host") != 0;
 	w->nro = m->ro.n;
 	w->setup = true;
-	inside_send(w, MSG_SETUP, -1, m);
+	inside_send(w, MSG_SETUP, 0, -1, m);
 	inside_begin(w);
 }
 
@@ -54,7 +55,28 @@ worker_on_listen(struct peer *p, struct msg *msg)
 static void
 worker_on_attach(struct peer *p, struct msg *msg)
 {
-	client_add(p->ctx, msg_take_fd(msg));
+	struct worker	*w = p->ctx;
+	struct task	*t = task_tagged(w, msg->id);
+
+	if (t == NULL)
+		fatalx("a client for a command that EXEC did not announce");
+	t->tag = 0;
+	client_add(t, msg_take_fd(msg));
+}
+
+/* The client of the command comes right after it. */
+static void
+worker_on_exec(struct peer *p, struct msg *msg)
+{
+	struct worker		*w = p->ctx;
+	const struct m_EXEC	*m = msg->body;
+
+	if (!w->own.running || strcmp(m->session, w->session) != 0)
+		fatalx("a command for session %s, which does not run",
+		    m->session);
+	if (msg->id == 0 || task_tagged(w, msg->id) != NULL)
+		fatalx("a second command of number %u", msg->id);
+	task_exec(w, msg->id, m);
 }
 
 /* The tree goes on to init; everything else is kept for sbxd. */
@@ -74,7 +96,7 @@ worker_on_sfd(struct peer *p, struct msg *msg)
 		fatalx("a descriptor of kind \"%s\" from sbxd", m->kind);
 	if (!w->setup || (w->init != NULL && !w->greeted))
 		fatalx("a tree before init is set up");
-	inside_send(w, MSG_SFD, msg_take_fd(msg), m);
+	inside_send(w, MSG_SFD, 0, msg_take_fd(msg), m);
 	peer_permit(p, MSG_GO, PERMIT_ONCE);
 	/* init has nothing more to pass out, and now makes the terminal. */
 	if (w->init != NULL) {
@@ -89,7 +111,7 @@ worker_on_go(struct peer *p, struct msg *msg)
 	struct worker	*w = p->ctx;
 
 	(void)msg;
-	inside_send(w, MSG_GO, -1, NULL);
+	inside_send(w, MSG_GO, 0, -1, NULL);
 	if (w->init != NULL)
 		peer_permit(w->init, MSG_RUNNING, PERMIT_ONCE);
 }
@@ -102,7 +124,7 @@ worker_on_signal(struct peer *p, struct msg *msg)
 
 	if (m->sig < 1 || m->sig > (uint64_t)SIGRTMAX)
 		fatalx("no signal %llu", (unsigned long long)m->sig);
-	inside_signal(w, (int)m->sig);
+	inside_signal(&w->own, (int)m->sig);
 }
 
 /*
@@ -128,8 +150,8 @@ worker_on_hello(struct peer *p, struct msg *msg)
 	proc_hello_fill(&mine, ROLE_WORKER);
 	peer_send(p, MSG_HELLO, 0, -1, &mine);
 	kept_give(w, p);
-	if (w->running) {
-		struct m_RUNNING m = { .pid = w->pid };
+	if (w->own.running) {
+		struct m_RUNNING m = { .pid = w->own.pid };
 
 		peer_send(p, MSG_RUNNING, 0, -1, &m);
 	}
@@ -163,6 +185,7 @@ static const struct handler broker_table[] = {
 	{ MSG_SETUP,	PERMIT_ONCE,	worker_on_setup },
 	{ MSG_LISTEN,	PERMIT_ONCE,	worker_on_listen },
 	{ MSG_ATTACH,	PERMIT_ALWAYS,	worker_on_attach },
+	{ MSG_EXEC,	PERMIT_ALWAYS,	worker_on_exec },
 	{ MSG_SFD,	PERMIT_ALWAYS,	worker_on_sfd },
 	{ MSG_GO,	PERMIT_NO,	worker_on_go },
 	{ MSG_SIGNAL,	PERMIT_ALWAYS,	worker_on_signal },

@@ -1,15 +1,17 @@
 /*
- * The command: its start, what came of its exec, signals to it.
+ * Commands: their start, what came of their exec, signals to them.
  */
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <linux/close_range.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <paths.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,98 +163,234 @@ child_signals(void)
 }
 
 static noreturn void
-child(struct init *in, int report)
+child(const struct command *c, int report)
 {
-	const struct m_SETUP	*set = in->set;
-	char			**envp = (char **)(uintptr_t)set->env.v;
-	int			  i;
+	char	**envp = (char **)(uintptr_t)c->env.v;
+	int	  i;
 
-	if (setsid() == -1 ||
-	    (set->tty && ioctl(in->std[0], TIOCSCTTY, 0) == -1))
+	if (setsid() == -1 || (c->tty && ioctl(c->std[0], TIOCSCTTY, 0) == -1))
 		child_fail(report, STEP_TERMINAL);
 	for (i = 0; i < 3; i++)
-		if (dup2(in->std[i], i) == -1)
+		if (dup2(c->std[i], i) == -1)
 			child_fail(report, STEP_TERMINAL);
 	if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) == -1)
 		child_fail(report, STEP_TERMINAL);
 	child_signals();
-	umask(set->umask.said ? (mode_t)set->umask.v & 0777 : 022);
-	if (chdir(set->cwd) == -1)
+	umask(c->umask.said ? (mode_t)c->umask.v & 0777 : 022);
+	if (chdir(c->cwd) == -1)
 		child_fail(report, STEP_CWD);
-	child_fail(report, strchr(set->argv.v[0], '/') != NULL ?
-	    child_exec(set->argv.v[0], &set->argv, envp) :
-	    child_search(&set->argv, envp, child_path(&set->env)));
+	child_fail(report, strchr(c->argv.v[0], '/') != NULL ?
+	    child_exec(c->argv.v[0], &c->argv, envp) :
+	    child_search(&c->argv, envp, child_path(&c->env)));
+}
+
+static void
+command_init(struct init *in, struct command *c)
+{
+	c->master = c->std[0] = c->std[1] = c->std[2] = c->report = -1;
+	c->pid = c->status = -1;
+	TAILQ_INSERT_TAIL(&in->commands, c, entry);
+	in->ncommands++;
 }
 
 void
-command_start(struct init *in)
+command_own(struct init *in)
+{
+	const struct m_SETUP	*set = in->set;
+	struct command		*c = &in->own;
+
+	TAILQ_INIT(&in->commands);
+	command_init(in, c);
+	c->argv = set->argv;
+	c->env = set->env;
+	c->cwd = set->cwd;
+	c->tty = set->tty;
+	c->rows = (unsigned short)set->rows;
+	c->cols = (unsigned short)set->cols;
+	c->umask = set->umask;
+}
+
+struct command *
+command_find(struct init *in, uint32_t n)
+{
+	struct command	*c;
+
+	TAILQ_FOREACH(c, &in->commands, entry)
+		if (c->n == n)
+			return (c);
+	return (NULL);
+}
+
+static void
+command_free(struct init *in, struct command *c)
+{
+	TAILQ_REMOVE(&in->commands, c, entry);
+	in->ncommands--;
+	console_close(c);
+	if (c->report != -1)
+		close(c->report);
+	msg_free(&c->msg);
+	free(c);
+}
+
+/* What keeps a command from its start. The session's own: nothing runs. */
+static void __attribute__((format(printf, 4, 5)))
+command_refuse(struct init *in, struct command *c, const char *code,
+    const char *fmt, ...)
+{
+	va_list	ap;
+
+	va_start(ap, fmt);
+	init_verror(in, c->n, code, fmt, ap);
+	va_end(ap);
+	if (c == &in->own)
+		_exit(1);
+	command_free(in, c);
+}
+
+void
+command_add(struct init *in, struct msg *msg)
+{
+	const struct m_EXEC	*m = msg->body;
+	struct command		*c;
+	const char		*what;
+
+	if (msg->id == 0 || command_find(in, msg->id) != NULL)
+		init_refuse(in, "init.protocol", "a second command of number "
+		    "%u", msg->id);
+	if (in->ncommands == COMMANDS_MAX ||
+	    (c = calloc(1, sizeof(*c))) == NULL) {
+		init_error(in, msg->id, "init.failed", "too many commands run "
+		    "in this session: wait for the end of one");
+		return;
+	}
+	c->n = msg->id;
+	c->msg = *msg;
+	memset(msg, 0, sizeof(*msg));
+	msg->fd = -1;
+	command_init(in, c);
+	c->argv = m->argv;
+	c->env = m->env;
+	c->cwd = m->cwd != NULL ? m->cwd : in->set->cwd;
+	c->tty = m->tty;
+	c->rows = (unsigned short)m->rows;
+	c->cols = (unsigned short)m->cols;
+	c->umask = m->umask;
+	if (console_make(in, c, &what) == -1)
+		command_refuse(in, c, "terminal.failed", "%s: %m", what);
+	else
+		command_start(in, c);
+}
+
+void
+command_start(struct init *in, struct command *c)
 {
 	int	p[2];
 
-	if (in->set->argv.n == 0 || in->set->argv.v[0][0] == '\0')
-		init_refuse(in, "command.missing", "the command is empty");
-	if (pipe2(p, O_CLOEXEC) == -1)
-		init_refuse(in, "init.failed", "a pipe: %m");
-	if ((in->command = fork()) == -1)
-		init_refuse(in, "init.failed", "fork: %m");
-	if (in->command == 0)
-		child(in, p[1]);
+	if (c->argv.n == 0 || c->argv.v[0][0] == '\0') {
+		command_refuse(in, c, "command.missing", "the command is "
+		    "empty");
+		return;
+	}
+	if (pipe2(p, O_CLOEXEC) == -1) {
+		command_refuse(in, c, "init.failed", "a pipe: %m");
+		return;
+	}
+	if ((c->pid = fork()) == -1) {
+		close(p[0]);
+		close(p[1]);
+		command_refuse(in, c, "init.failed", "fork: %m");
+		return;
+	}
+	if (c->pid == 0)
+		child(c, p[1]);
 	close(p[1]);
-	in->report = p[0];
+	c->report = p[0];
 	/* A pipe's reader learns of the command's end by our ends' closing. */
-	if (!in->set->tty)
-		console_close(in);
+	if (!c->tty)
+		console_close(c);
 }
 
-static noreturn void
-command_failed(struct init *in, const struct failure *f)
+/* Told by its code; the session's own command has a status on top. */
+static void
+command_failed(struct init *in, struct command *c, const struct failure *f)
 {
-	const char	*name = in->set->argv.v[0];
+	const char	*name = c->argv.v[0];
+	int		 status = f->step == STEP_MISSING ? 127 : 126;
 
 	errno = f->error;
 	switch (f->step) {
 	case STEP_MISSING:
-		init_error(in, "command.missing", strchr(name, '/') != NULL ?
+		init_error(in, c->n, "command.missing",
+		    strchr(name, '/') != NULL ?
 		    "%s: no such file in the session" :
 		    "%s: not found along the session's PATH", name);
-		init_end(in, 127);
-	case STEP_NOTEXEC:
-		init_error(in, "command.notexec", "%s: cannot be executed: %m",
-		    name);
-		init_end(in, 126);
-	case STEP_INTERPRETER:
-		init_error(in, "command.notexec", "%s: its interpreter or "
-		    "loader does not exist in the session", name);
-		init_end(in, 126);
-	case STEP_CWD:
-		init_refuse(in, "cwd.missing", "the working folder %s cannot "
-		    "be entered in the session: %m", in->set->cwd);
-	case STEP_TERMINAL:
 		break;
+	case STEP_NOTEXEC:
+		init_error(in, c->n, "command.notexec", "%s: cannot be "
+		    "executed: %m", name);
+		break;
+	case STEP_INTERPRETER:
+		init_error(in, c->n, "command.notexec", "%s: its interpreter "
+		    "or loader does not exist in the session", name);
+		break;
+	case STEP_CWD:
+		command_refuse(in, c, "cwd.missing", "the working folder %s "
+		    "cannot be entered in the session: %m", c->cwd);
+		return;
+	case STEP_TERMINAL:
+	default:
+		command_refuse(in, c, "terminal.failed", "giving the command "
+		    "its terminal: %m");
+		return;
 	}
-	init_refuse(in, "terminal.failed", "giving the command its terminal: "
-	    "%m");
+	if (c == &in->own)
+		init_end(in, (unsigned int)status);
+	command_free(in, c);
 }
 
-void
-command_result(struct init *in)
+bool
+command_result(struct init *in, struct command *c)
 {
-	struct m_RUNNING m = { .pid = (uint64_t)in->command };
+	struct m_RUNNING m = { .pid = (uint64_t)c->pid };
 	struct failure	 f;
 	ssize_t		 n;
 
 	do
-		n = read(in->report, &f, sizeof(f));
+		n = read(c->report, &f, sizeof(f));
 	while (n == -1 && errno == EINTR);
-	close(in->report);
-	in->report = -1;
-	if (n == sizeof(f))
-		command_failed(in, &f);
-	if (n != 0)
-		init_refuse(in, "init.failed", "the command's start: %m");
-	in->started = now_ms();
-	if (imsg_send(&in->ib, MSG_RUNNING, 0, -1, &m) == -1)
+	close(c->report);
+	c->report = -1;
+	if (n == sizeof(f)) {
+		command_failed(in, c, &f);
+		return (false);
+	}
+	if (n != 0) {
+		command_refuse(in, c, "init.failed", "the command's start: %m");
+		return (false);
+	}
+	c->started = now_ms();
+	if (imsg_send(&in->ib, MSG_RUNNING, c->n, -1, &m) == -1)
 		_exit(1);
+	return (true);
+}
+
+void
+command_ended(struct init *in, struct command *c)
+{
+	unsigned int	status;
+
+	/* A failed exec has been reported by now; RUNNING goes first. */
+	if (c->report != -1 && !command_result(in, c))
+		return;
+	status = WIFSIGNALED(c->status) ? 128 +
+	    (unsigned int)WTERMSIG(c->status) :
+	    (unsigned int)WEXITSTATUS(c->status);
+	if (c == &in->own)
+		init_end(in, status);
+	console_close(c);
+	init_exited(in, c, status);
+	command_free(in, c);
 }
 
 /*
@@ -261,18 +399,18 @@ command_result(struct init *in)
  * does it for a terminal that is gone, and KILL spares neither.
  */
 void
-command_signal(struct init *in, int sig)
+command_signal(struct command *c, int sig)
 {
-	pid_t	group = console_foreground(in);
+	pid_t	group = console_foreground(c);
 
 	if (group > 1)
 		kill(-group, sig);
-	if (group != in->command &&
+	if (group != c->pid &&
 	    (group <= 1 || sig == SIGHUP || sig == SIGKILL))
-		kill(-in->command, sig);
+		kill(-c->pid, sig);
 	if (sig == SIGHUP) {
 		if (group > 1)
 			kill(-group, SIGCONT);
-		kill(-in->command, SIGCONT);
+		kill(-c->pid, SIGCONT);
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * The command's terminal, from the devpts that mountd put into /dev, or its
+ * A command's terminal, from the devpts that mountd put into /dev, or its
  * three pipes. Either is made inside and as the session's user, so that the
  * command may open it again by name.
  */
@@ -17,18 +17,18 @@
 #endif
 
 static void
-console_send(struct init *in, uint64_t n, int fd)
+console_send(struct init *in, const struct command *c, uint64_t n, int fd)
 {
-	struct m_PTY	m = { .tty = in->set->tty, .n = n };
+	struct m_PTY	m = { .tty = c->tty, .n = n };
 
-	if (imsg_send(&in->ib, MSG_PTY, 0, fd, &m) == -1)
+	if (imsg_send(&in->ib, MSG_PTY, c->n, fd, &m) == -1)
 		_exit(1);
 }
 
 static const char *
-console_env(const struct init *in, const char *name)
+console_env(const struct command *c, const char *name)
 {
-	const struct strv	*env = &in->set->env;
+	const struct strv	*env = &c->env;
 	size_t			 i, len = strlen(name);
 
 	for (i = 0; i < env->n; i++)
@@ -42,14 +42,14 @@ console_env(const struct init *in, const char *name)
  * bytes. Everything else of a terminal's settings is the kernel's default, as
  * a terminal emulator has it. */
 static void
-console_utf8(const struct init *in, int slave)
+console_utf8(const struct command *c, int slave)
 {
 	const char	*locale;
 	struct termios	 tio;
 
-	if ((locale = console_env(in, "LC_ALL")) == NULL &&
-	    (locale = console_env(in, "LC_CTYPE")) == NULL &&
-	    (locale = console_env(in, "LANG")) == NULL)
+	if ((locale = console_env(c, "LC_ALL")) == NULL &&
+	    (locale = console_env(c, "LC_CTYPE")) == NULL &&
+	    (locale = console_env(c, "LANG")) == NULL)
 		return;
 	if (strcasestr(locale, "UTF-8") == NULL &&
 	    strcasestr(locale, "UTF8") == NULL)
@@ -60,19 +60,14 @@ console_utf8(const struct init *in, int slave)
 	tcsetattr(slave, TCSANOW, &tio);
 }
 
-static void
-console_size(struct init *in)
+static int
+console_size(struct command *c)
 {
-	struct winsize	ws = {
-		.ws_row = (unsigned short)in->set->rows,
-		.ws_col = (unsigned short)in->set->cols
-	};
+	struct winsize	ws = { .ws_row = c->rows, .ws_col = c->cols };
 
-	if (in->set->rows > 0 && in->set->cols > 0 &&
-	    ioctl(in->master, TIOCSWINSZ, &ws) == -1)
-		init_refuse(in, "terminal.failed", "a terminal of %llu rows "
-		    "and %llu columns: %m", (unsigned long long)in->set->rows,
-		    (unsigned long long)in->set->cols);
+	if (c->rows == 0 || c->cols == 0)
+		return (0);
+	return (ioctl(c->master, TIOCSWINSZ, &ws));
 }
 
 /*
@@ -81,68 +76,79 @@ console_size(struct init *in)
  * stays because only through it one who has another terminal, or none, may ask
  * for the foreground group.
  */
-static void
-console_terminal(struct init *in)
+static int
+console_terminal(struct init *in, struct command *c, const char **what)
 {
 	int	fd, unlock = 0;
 
-	if ((in->master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)) ==
+	*what = "/dev/ptmx of the session";
+	if ((c->master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)) ==
 	    -1)
-		init_refuse(in, "terminal.failed", "/dev/ptmx of the session: "
-		    "%m");
-	if (ioctl(in->master, TIOCSPTLCK, &unlock) == -1 || (in->std[0] =
-	    ioctl(in->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)) ==
+		return (-1);
+	*what = "opening the terminal";
+	if (ioctl(c->master, TIOCSPTLCK, &unlock) == -1 || (c->std[0] =
+	    ioctl(c->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)) ==
 	    -1)
-		init_refuse(in, "terminal.failed", "opening the terminal: %m");
-	in->std[1] = in->std[2] = in->std[0];
-	console_size(in);
-	console_utf8(in, in->std[0]);
-	if ((fd = fcntl(in->master, F_DUPFD_CLOEXEC, 3)) == -1)
-		init_refuse(in, "terminal.failed", "dup: %m");
-	console_send(in, 0, fd);
+		return (-1);
+	c->std[1] = c->std[2] = c->std[0];
+	*what = "the terminal's size";
+	if (console_size(c) == -1)
+		return (-1);
+	console_utf8(c, c->std[0]);
+	*what = "dup";
+	if ((fd = fcntl(c->master, F_DUPFD_CLOEXEC, 3)) == -1)
+		return (-1);
+	console_send(in, c, 0, fd);
+	return (0);
 }
 
-static void
-console_pipes(struct init *in)
+static int
+console_pipes(struct init *in, struct command *c, const char **what)
 {
-	int	i, p[2];
+	int	i, p[2], theirs[3];
 
+	*what = "a pipe";
 	for (i = 0; i < 3; i++) {
-		if (pipe2(p, O_CLOEXEC) == -1)
-			init_refuse(in, "terminal.failed", "a pipe: %m");
-		in->std[i] = i == 0 ? p[0] : p[1];
-		console_send(in, (uint64_t)i, i == 0 ? p[1] : p[0]);
+		if (pipe2(p, O_CLOEXEC) == -1) {
+			while (i-- > 0)
+				close(theirs[i]);
+			return (-1);
+		}
+		c->std[i] = i == 0 ? p[0] : p[1];
+		theirs[i] = i == 0 ? p[1] : p[0];
 	}
+	for (i = 0; i < 3; i++)
+		console_send(in, c, (uint64_t)i, theirs[i]);
+	return (0);
 }
 
-void
-console_make(struct init *in)
+int
+console_make(struct init *in, struct command *c, const char **what)
 {
-	if (in->set->tty)
-		console_terminal(in);
-	else
-		console_pipes(in);
+	if (c->tty)
+		return (console_terminal(in, c, what));
+	return (console_pipes(in, c, what));
 }
 
 void
-console_close(struct init *in)
+console_close(struct command *c)
 {
 	int	i;
 
 	for (i = 0; i < 3; i++)
-		if (in->std[i] != -1 && (i == 0 || in->std[i] != in->std[0]))
-			close(in->std[i]);
-	if (in->master != -1)
-		close(in->master);
-	in->std[0] = in->std[1] = in->std[2] = in->master = -1;
+		if (c->std[i] != -1 && (i == 0 || c->std[i] != c->std[0]))
+			close(c->std[i]);
+	if (c->master != -1)
+		close(c->master);
+	c->std[0] = c->std[1] = c->std[2] = c->master = -1;
 }
 
 pid_t
-console_foreground(const struct init *in)
+console_foreground(const struct command *c)
 {
 	pid_t	group;
 
-	if (in->master == -1 || ioctl(in->master, TIOCGPGRP, &group) == -1)
+	if (c->master == -1 || ioctl(c->master, TIOCGPGRP, &group) == -1)
 		return (0);
 	return (group);
 }

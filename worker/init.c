@@ -20,12 +20,10 @@
 #include "../privsep/proc.h"
 #include "init.h"
 
-static void	init_send_error(struct init *, const char *, const char *,
-		    va_list) __attribute__((format(printf, 3, 0)));
-
 /* Paths in a message may hold any byte; the message is UTF-8. */
-static void
-init_send_error(struct init *in, const char *code, const char *fmt, va_list ap)
+void
+init_verror(struct init *in, uint32_t n, const char *code,
+    const char *fmt, va_list ap)
 {
 	char		 text[2 * LIMIT_MESSAGE], *seen;
 	struct m_ERROR	 e = { .code = code };
@@ -41,18 +39,18 @@ init_send_error(struct init *in, const char *code, const char *fmt, va_list ap)
 		seen[len] = '\0';
 	}
 	e.message = seen;
-	if (imsg_send(&in->ib, MSG_ERROR, 0, -1, &e) == -1)
+	if (imsg_send(&in->ib, MSG_ERROR, n, -1, &e) == -1)
 		_exit(1);
 	free(seen);
 }
 
 void
-init_error(struct init *in, const char *code, const char *fmt, ...)
+init_error(struct init *in, uint32_t n, const char *code, const char *fmt, ...)
 {
 	va_list	ap;
 
 	va_start(ap, fmt);
-	init_send_error(in, code, fmt, ap);
+	init_verror(in, n, code, fmt, ap);
 	va_end(ap);
 }
 
@@ -62,7 +60,7 @@ init_refuse(struct init *in, const char *code, const char *fmt, ...)
 	va_list	ap;
 
 	va_start(ap, fmt);
-	init_send_error(in, code, fmt, ap);
+	init_verror(in, 0, code, fmt, ap);
 	va_end(ap);
 	_exit(1);
 }
@@ -85,88 +83,137 @@ init_expect(struct init *in, uint32_t type, struct msg *msg)
 		    proto_name(msg->type), proto_name(type));
 }
 
+void
+init_exited(struct init *in, const struct command *c, unsigned int status)
+{
+	struct m_EXITED	m = { .status = status };
+
+	if (c->started != 0)
+		m.ms = (uint64_t)(now_ms() - c->started);
+	if (imsg_send(&in->ib, MSG_EXITED, c->n, -1, &m) == -1)
+		_exit(1);
+}
+
 /*
- * The command is over. What it left in the background ends with this
- * process, by the kernel's hand; only then the terminal's last reader sees its
- * end, so nothing that was written is lost.
+ * The session's command is over. What it left in the background, and all
+ * other commands, end with this process, by the kernel's hand; only then the
+ * terminal's last reader sees its end, so nothing that was written is lost.
  */
 noreturn void
 init_end(struct init *in, unsigned int status)
 {
-	struct m_EXITED	m = { .status = status };
-
-	if (in->started != 0)
-		m.ms = (uint64_t)(now_ms() - in->started);
-	console_close(in);
-	if (imsg_send(&in->ib, MSG_EXITED, 0, -1, &m) == -1)
-		_exit(1);
+	console_close(&in->own);
+	init_exited(in, &in->own, status);
 	_exit(0);
 }
 
-/* Every child that has ended: the command, and orphans of whoever's. */
+/* Every child that has ended: commands, and orphans of whoever's. The
+ * session's own goes last, since nobody is told anything after it. */
 static void
 init_reap(struct init *in)
 {
-	struct signalfd_siginfo	si;
-	int			status, ended = -1;
-	pid_t			pid;
+	struct signalfd_siginfo	 si;
+	struct command		*c, *next;
+	int			 status;
+	pid_t			 pid;
 
 	while (read(in->signals, &si, sizeof(si)) == sizeof(si))
 		continue;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (pid == in->command)
-			ended = status;
-	if (ended == -1)
-		return;
-	/* A failed exec has been reported by now; RUNNING goes first. */
-	if (in->report != -1)
-		command_result(in);
-	init_end(in, WIFSIGNALED(ended) ? 128 + (unsigned int)WTERMSIG(ended) :
-	    (unsigned int)WEXITSTATUS(ended));
+		TAILQ_FOREACH(c, &in->commands, entry)
+			if (c->pid == pid)
+				c->status = status;
+	TAILQ_FOREACH_SAFE(c, &in->commands, entry, next)
+		if (c != &in->own && c->status != -1)
+			command_ended(in, c);
+	if (in->own.status != -1)
+		command_ended(in, &in->own);
+}
+
+static void
+init_signal(struct init *in, const struct msg *msg)
+{
+	const struct m_SIGNAL	*m = msg->body;
+	struct command		*c;
+
+	if (m->sig < 1 || m->sig > (uint64_t)SIGRTMAX)
+		init_refuse(in, "init.protocol", "no signal %llu",
+		    (unsigned long long)m->sig);
+	/* One that has just ended is no mistake of the worker's. */
+	if ((c = command_find(in, msg->id)) != NULL)
+		command_signal(c, (int)m->sig);
 }
 
 static void
 init_receive(struct init *in)
 {
-	const struct m_SIGNAL	*m;
-	struct msg		 msg;
-	const char		*why = NULL;
-	ssize_t			 n;
-	int			 r;
+	struct msg	 msg;
+	const char	*why = NULL;
+	ssize_t		 n;
+	int		 r;
 
 	if ((n = imsg_read(&in->ib)) == 0 || (n == -1 && errno != EAGAIN))
 		_exit(0);
 	while ((r = imsg_next(&in->ib, &msg, &why)) == 1) {
-		m = msg.body;
-		if (msg.type != MSG_SIGNAL)
+		if (msg.type == MSG_SIGNAL)
+			init_signal(in, &msg);
+		else if (msg.type == MSG_EXEC)
+			command_add(in, &msg);
+		else
 			init_refuse(in, "init.protocol", "%s out of turn",
 			    proto_name(msg.type));
-		if (m->sig < 1 || m->sig > (uint64_t)SIGRTMAX)
-			init_refuse(in, "init.protocol", "no signal %llu",
-			    (unsigned long long)m->sig);
-		command_signal(in, (int)m->sig);
 		msg_free(&msg);
 	}
 	if (r == -1)
 		init_refuse(in, "init.protocol", "from the worker: %s", why);
 }
 
+/* Of commands whose exec has not been reported yet. */
+static nfds_t
+init_reports(struct init *in, struct pollfd *pfd)
+{
+	struct command	*c;
+	nfds_t		 n = 0;
+
+	TAILQ_FOREACH(c, &in->commands, entry)
+		if (c->report != -1)
+			pfd[n++] = (struct pollfd){ c->report, POLLIN, 0 };
+	return (n);
+}
+
+static void
+init_reported(struct init *in, const struct pollfd *pfd, nfds_t n)
+{
+	struct command	*c;
+	nfds_t		 i;
+
+	for (i = 0; i < n; i++) {
+		if (pfd[i].revents == 0)
+			continue;
+		TAILQ_FOREACH(c, &in->commands, entry)
+			if (c->report == pfd[i].fd)
+				break;
+		if (c != NULL)
+			command_result(in, c);
+	}
+}
+
 static noreturn void
 init_loop(struct init *in)
 {
-	struct pollfd	pfd[3];
+	struct pollfd	pfd[2 + COMMANDS_MAX];
+	nfds_t		n;
 
 	for (;;) {
-		pfd[0] = (struct pollfd){ in->report, POLLIN, 0 };
-		pfd[1] = (struct pollfd){ in->signals, POLLIN, 0 };
-		pfd[2] = (struct pollfd){ in->ib.fd, POLLIN, 0 };
-		if (poll(pfd, 3, -1) == -1 && errno != EINTR)
+		pfd[0] = (struct pollfd){ in->signals, POLLIN, 0 };
+		pfd[1] = (struct pollfd){ in->ib.fd, POLLIN, 0 };
+		n = init_reports(in, pfd + 2);
+		if (poll(pfd, 2 + n, -1) == -1 && errno != EINTR)
 			init_refuse(in, "init.failed", "poll: %m");
+		init_reported(in, pfd + 2, n);
 		if (pfd[0].revents != 0)
-			command_result(in);
-		if (pfd[1].revents != 0)
 			init_reap(in);
-		if (pfd[2].revents != 0)
+		if (pfd[1].revents != 0)
 			init_receive(in);
 	}
 }
@@ -187,10 +234,9 @@ init_signals(struct init *in)
 int
 main(void)
 {
-	static struct init	in = {
-		.master = -1, .std = { -1, -1, -1 }, .report = -1
-	};
-	struct msg		msg;
+	static struct init	 in;
+	struct msg		 msg;
+	const char		*what;
 
 	/* Before anything else: the session must not read or trace us. (The
 	 * file's mode has it so from the exec on where nobody changed it.) */
@@ -206,12 +252,14 @@ main(void)
 
 	enter_open(&in);
 	enter_tree(&in);
-	console_make(&in);
+	command_own(&in);
+	if (console_make(&in, &in.own, &what) == -1)
+		init_refuse(&in, "terminal.failed", "%s: %m", what);
 	enter_confine(&in);
 	init_signals(&in);
 
 	init_expect(&in, MSG_GO, &msg);
 	msg_free(&msg);
-	command_start(&in);
+	command_start(&in, &in.own);
 	init_loop(&in);
 }

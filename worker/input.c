@@ -25,7 +25,7 @@
  */
 #define INPUT_LINE	2048
 
-static void	input_write(struct worker *);
+static void	input_write(struct task *);
 
 static void
 input_on_writable(evutil_socket_t fd, short what, void *arg)
@@ -36,29 +36,39 @@ input_on_writable(evutil_socket_t fd, short what, void *arg)
 }
 
 void
-input_begin(struct worker *w)
+input_begin(struct task *t)
 {
-	if ((w->in = evbuffer_new()) == NULL)
+	if ((t->in = evbuffer_new()) == NULL)
 		fatalx("the input's queue");
 }
 
-bool
-input_full(const struct worker *w)
+void
+input_free(struct task *t)
 {
-	return (evbuffer_get_length(w->in) > INPUT_HIGH);
+	evbuffer_free(t->in);
+	if (t->in_wev != NULL)
+		event_free(t->in_wev);
+	if (t->in_fd != -1)
+		close(t->in_fd);
+}
+
+bool
+input_full(const struct task *t)
+{
+	return (evbuffer_get_length(t->in) > INPUT_HIGH);
 }
 
 /* Nobody will read it: what comes is thrown away, as by a closed pipe. */
 static void
-input_close(struct worker *w)
+input_close(struct task *t)
 {
-	w->in_dead = true;
-	evbuffer_drain(w->in, evbuffer_get_length(w->in));
-	event_del(w->in_wev);
+	t->in_dead = true;
+	evbuffer_drain(t->in, evbuffer_get_length(t->in));
+	event_del(t->in_wev);
 	/* A terminal's master is its output's too. */
-	if (!w->tty) {
-		close(w->in_fd);
-		w->in_fd = -1;
+	if (!t->tty) {
+		close(t->in_fd);
+		t->in_fd = -1;
 	}
 }
 
@@ -83,27 +93,27 @@ input_count(const struct termios *tio, uint8_t c, size_t line)
 /* How much of it may be written before the line has to be pushed on. A
  * literal-next takes the byte that follows it along. */
 static size_t
-input_part(struct worker *w, const struct termios *tio, const uint8_t *p,
+input_part(struct task *t, const struct termios *tio, const uint8_t *p,
     size_t len)
 {
 	size_t	i;
 
 	for (i = 0; i < len; i++) {
-		if (w->in_line >= INPUT_LINE &&
+		if (t->in_line >= INPUT_LINE &&
 		    (i == 0 || p[i - 1] != tio->c_cc[VLNEXT])) {
-			w->in_push = true;
+			t->in_push = true;
 			break;
 		}
-		w->in_line = input_count(tio, p[i], w->in_line);
+		t->in_line = input_count(tio, p[i], t->in_line);
 	}
 	return (i);
 }
 
 /* True if the terminal hands out whole lines and has a character for "end". */
 static bool
-input_canonical(struct worker *w, struct termios *tio)
+input_canonical(struct task *t, struct termios *tio)
 {
-	return (w->tty && tcgetattr(w->in_fd, tio) == 0 &&
+	return (t->tty && tcgetattr(t->in_fd, tio) == 0 &&
 	    (tio->c_lflag & ICANON) && tio->c_cc[VEOF] != 0);
 }
 
@@ -112,40 +122,40 @@ input_canonical(struct worker *w, struct termios *tio)
  * looked at again after a short write, so the count is set anew each time.
  */
 static ssize_t
-input_step(struct worker *w)
+input_step(struct task *t)
 {
 	uint8_t		 buf[4096];
 	struct termios	 tio;
-	size_t		 part, line = w->in_line;
+	size_t		 part, line = t->in_line;
 	ssize_t		 len, n;
-	bool		 canonical = input_canonical(w, &tio);
+	bool		 canonical = input_canonical(t, &tio);
 
-	if (w->in_push && canonical) {
-		if ((n = write(w->in_fd, &tio.c_cc[VEOF], 1)) == 1) {
-			w->in_push = false;
-			w->in_line = 0;
+	if (t->in_push && canonical) {
+		if ((n = write(t->in_fd, &tio.c_cc[VEOF], 1)) == 1) {
+			t->in_push = false;
+			t->in_line = 0;
 		}
 		return (n);
 	}
-	w->in_push = false;
-	if ((len = evbuffer_copyout(w->in, buf, sizeof(buf))) <= 0)
+	t->in_push = false;
+	if ((len = evbuffer_copyout(t->in, buf, sizeof(buf))) <= 0)
 		return (len);
 	part = (size_t)len;
 	if (canonical)
-		part = input_part(w, &tio, buf, part);
+		part = input_part(t, &tio, buf, part);
 	else
-		w->in_line = 0;
+		t->in_line = 0;
 	if (part == 0)
 		return (1);	/* the push is next */
-	n = write(w->in_fd, buf, part);
+	n = write(t->in_fd, buf, part);
 	if (n != (ssize_t)part) {
-		w->in_push = false;
-		w->in_line = line;
+		t->in_push = false;
+		t->in_line = line;
 		if (n > 0 && canonical)
-			input_part(w, &tio, buf, (size_t)n);
+			input_part(t, &tio, buf, (size_t)n);
 	}
 	if (n > 0)
-		evbuffer_drain(w->in, (size_t)n);
+		evbuffer_drain(t->in, (size_t)n);
 	return (n);
 }
 
@@ -156,100 +166,100 @@ input_step(struct worker *w)
  * read all there was to read; and with no such character it goes on without.
  */
 static void
-input_end(struct worker *w)
+input_end(struct task *t)
 {
 	struct termios	tio;
 	size_t		n;
 
-	if (!w->tty) {
-		input_close(w);
+	if (!t->tty) {
+		input_close(t);
 		return;
 	}
-	if (tcgetattr(w->in_fd, &tio) == -1 || tio.c_cc[VEOF] == 0)
+	if (tcgetattr(t->in_fd, &tio) == -1 || tio.c_cc[VEOF] == 0)
 		return;
-	n = (tio.c_lflag & ICANON) && w->in_line > 0 ? 2 : 1;
+	n = (tio.c_lflag & ICANON) && t->in_line > 0 ? 2 : 1;
 	while (n-- > 0)
-		if (evbuffer_add(w->in, &tio.c_cc[VEOF], 1) == -1)
+		if (evbuffer_add(t->in, &tio.c_cc[VEOF], 1) == -1)
 			fatalx("the input's queue");
-	event_add(w->in_wev, NULL);
+	event_add(t->in_wev, NULL);
 }
 
 static void
-input_write(struct worker *w)
+input_write(struct task *t)
 {
 	ssize_t	n = 1;
 
-	if (w->in_fd == -1 || w->in_dead)
+	if (t->in_fd == -1 || t->in_dead)
 		return;
-	while ((evbuffer_get_length(w->in) > 0 || w->in_push) && n > 0) {
-		n = input_step(w);
+	while ((evbuffer_get_length(t->in) > 0 || t->in_push) && n > 0) {
+		n = input_step(t);
 		if (n == -1 && errno == EINTR)
 			n = 1;
 	}
 	if (n == -1 && errno != EAGAIN)
-		input_close(w);
-	else if (evbuffer_get_length(w->in) > 0 || w->in_push)
-		event_add(w->in_wev, NULL);
-	else if (w->in_eof) {
-		w->in_eof = false;
-		input_end(w);
+		input_close(t);
+	else if (evbuffer_get_length(t->in) > 0 || t->in_push)
+		event_add(t->in_wev, NULL);
+	else if (t->in_eof) {
+		t->in_eof = false;
+		input_end(t);
 	}
-	if (evbuffer_get_length(w->in) < INPUT_HIGH / 2)
-		client_resume_all(w);
+	if (evbuffer_get_length(t->in) < INPUT_HIGH / 2)
+		client_resume_all(t);
 }
 
 void
-input_add(struct worker *w, const void *p, size_t len)
+input_add(struct task *t, const void *p, size_t len)
 {
-	if (w->in_dead)
+	if (t->in_dead)
 		return;
-	if (evbuffer_add(w->in, p, len) == -1)
+	if (evbuffer_add(t->in, p, len) == -1)
 		fatalx("the input's queue");
-	input_write(w);
+	input_write(t);
 }
 
 void
-input_eof(struct worker *w)
+input_eof(struct task *t)
 {
-	w->in_eof = true;
-	input_write(w);
+	t->in_eof = true;
+	input_write(t);
 }
 
 /* The kernel sends one SIGWINCH, and none where nothing has changed. */
 void
-input_resize(struct worker *w, uint16_t rows, uint16_t cols)
+input_resize(struct task *t, uint16_t rows, uint16_t cols)
 {
 	struct winsize	ws = { .ws_row = rows, .ws_col = cols };
 
-	w->rows = rows;
-	w->cols = cols;
-	if (w->tty && w->in_fd != -1 && ioctl(w->in_fd, TIOCSWINSZ, &ws) == -1)
-		log_warn("%s: resizing the terminal", w->session);
+	t->rows = rows;
+	t->cols = cols;
+	if (t->tty && t->in_fd != -1 && ioctl(t->in_fd, TIOCSWINSZ, &ws) == -1)
+		log_warn("%s: resizing the terminal", t->w->session);
 }
 
 int
-input_take(struct worker *w, int fd)
+input_take(struct task *t, int fd)
 {
 	struct stat	st;
 
-	w->in_fd = fd;
-	if (w->tty) {
-		if (output_take(w, 1, fd) == -1) {
-			w->in_fd = -1;
+	t->in_fd = fd;
+	if (t->tty) {
+		if (output_take(t, 1, fd) == -1) {
+			t->in_fd = -1;
 			close(fd);
 			return (-1);
 		}
 	} else if (pledge_fstat(fd, &st) == -1 || !S_ISFIFO(st.st_mode) ||
 	    evutil_make_socket_nonblocking(fd) == -1) {
-		w->in_fd = -1;
+		t->in_fd = -1;
 		close(fd);
 		return (-1);
 	}
-	if ((w->in_wev = event_new(w->base, fd, EV_WRITE, input_on_writable,
-	    w)) == NULL)
+	if ((t->in_wev = event_new(t->w->base, fd, EV_WRITE, input_on_writable,
+	    t)) == NULL)
 		fatalx("watching the command's input");
-	if (w->rows != 0 || w->cols != 0)
-		input_resize(w, w->rows, w->cols);
-	input_write(w);
+	if (t->rows != 0 || t->cols != 0)
+		input_resize(t, t->rows, t->cols);
+	input_write(t);
 	return (0);
 }

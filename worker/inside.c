@@ -4,6 +4,7 @@
  * with a value that cannot be, ends init and the session.
  */
 #include <sys/types.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,24 +31,25 @@ static const char *const inside_codes[] = {
 };
 
 void
-inside_send(struct worker *w, uint32_t type, int fd, const void *body)
+inside_send(struct worker *w, uint32_t type, uint32_t n, int fd,
+    const void *body)
 {
 	if (w->init != NULL)
-		peer_send(w->init, type, 0, fd, body);
+		peer_send(w->init, type, n, fd, body);
 	else if (fd != -1)
 		close(fd);
 }
 
 /* One that comes before there is a command is not lost. */
 void
-inside_signal(struct worker *w, int sig)
+inside_signal(struct task *t, int sig)
 {
 	struct m_SIGNAL	m = { .sig = (uint64_t)sig };
 
-	if (!w->running)
-		w->early = sig;
-	else if (!w->over)
-		inside_send(w, MSG_SIGNAL, -1, &m);
+	if (!t->running)
+		t->early = sig;
+	else if (!t->over)
+		inside_send(t->w, MSG_SIGNAL, t->n, -1, &m);
 }
 
 /* init does not take what it is sent: the session is frozen, or it is. */
@@ -65,6 +67,20 @@ inside_begin(struct worker *w)
 		peer_permit(w->init, MSG_SFD, PERMIT_ALWAYS);
 }
 
+/* With it went all that it had started. */
+static void
+inside_lost(struct worker *w)
+{
+	struct task	*t;
+
+	TAILQ_FOREACH(t, &w->tasks, entry) {
+		if (t->n != 0)
+			end_because(t, "session.ended", "the session has "
+			    "ended, and this command with it");
+		output_flow(t);
+	}
+}
+
 void
 inside_gone(struct worker *w, const char *why)
 {
@@ -76,15 +92,30 @@ inside_gone(struct worker *w, const char *why)
 	peer_free(p);
 	if (why != NULL) {
 		log_warnx("%s: init: %s", w->session, why);
-		end_because(w, "init.protocol", "the session's first process "
-		    "sent something that it may not; the session was ended");
+		end_because(&w->own, "init.protocol", "the session's first "
+		    "process sent something that it may not; the session was "
+		    "ended");
 	} else
-		end_because(w, "init.ended", w->running ? "the session's "
-		    "first process ended before the command" : "the session's "
-		    "first process ended before the command was started: the "
-		    "suite's log says why");
-	output_flow(w);
+		end_because(&w->own, "init.ended", w->own.running ?
+		    "the session's first process ended before the command" :
+		    "the session's first process ended before the command was "
+		    "started: the suite's log says why");
+	inside_lost(w);
 	end_settle(w);
+}
+
+/*
+ * Whose this message is; NULL where that one's client has gone meanwhile and
+ * it was given up, or init has been dropped for naming one that never was.
+ */
+static struct task *
+inside_task(struct worker *w, const struct msg *msg)
+{
+	struct task	*t = task_find(w, msg->id);
+
+	if (t == NULL && msg->id > w->lastn)
+		inside_gone(w, "a message about a command that never was");
+	return (t == NULL || (t->n != 0 && t->code != NULL) ? NULL : t);
 }
 
 static void
@@ -141,23 +172,36 @@ worker_on_pty(struct peer *p, struct msg *msg)
 {
 	struct worker		*w = p->ctx;
 	const struct m_PTY	*m = msg->body;
-	unsigned int		 all = w->tty ? 1 : 3;
+	struct task		*t;
 	int			 r;
 
-	if (m->tty != w->tty || m->n != w->wired || w->wired == all) {
+	if ((t = inside_task(w, msg)) == NULL)
+		return;
+	if (m->tty != t->tty || m->n != t->wired ||
+	    t->wired == task_wires(t)) {
 		inside_gone(w, "a terminal or pipe that is not due");
 		return;
 	}
 	if (m->n == 0)
-		r = input_take(w, msg_take_fd(msg));
+		r = input_take(t, msg_take_fd(msg));
 	else
-		r = output_take(w, (unsigned int)m->n, msg_take_fd(msg));
+		r = output_take(t, (unsigned int)m->n, msg_take_fd(msg));
 	if (r == -1) {
 		inside_gone(w, "a terminal or pipe that is none");
 		return;
 	}
-	if (++w->wired == all)
+	if (++t->wired == task_wires(t) && t->n == 0)
 		peer_permit(p, MSG_PTY, PERMIT_NO);
+}
+
+/* Its client is gone, and it was given up before it began. */
+static void
+inside_unwanted(struct worker *w, uint32_t n)
+{
+	struct m_SIGNAL	m = { .sig = SIGKILL };
+
+	if (w->init != NULL)
+		inside_send(w, MSG_SIGNAL, n, -1, &m);
 }
 
 static void
@@ -165,19 +209,27 @@ worker_on_running(struct peer *p, struct msg *msg)
 {
 	struct worker		*w = p->ctx;
 	const struct m_RUNNING	*m = msg->body;
+	struct task		*t;
 
-	if (w->wired != (w->tty ? 1 : 3) || m->pid > INT32_MAX) {
-		inside_gone(w, "RUNNING without a terminal, or of no process");
+	if ((t = inside_task(w, msg)) == NULL) {
+		inside_unwanted(w, msg->id);
 		return;
 	}
-	peer_permit(p, MSG_EXITED, PERMIT_ONCE);
-	w->running = true;
-	w->pid = m->pid;
-	peer_send(w->sbxd, MSG_RUNNING, 0, -1, m);
-	client_all(w, MSG_RUNNING, m);
-	output_flow(w);
-	if (w->early != 0)
-		inside_signal(w, w->early);
+	if (t->running || t->wired != task_wires(t) || m->pid > INT32_MAX) {
+		inside_gone(w, "RUNNING without a terminal, twice, or of no "
+		    "process");
+		return;
+	}
+	t->running = true;
+	t->pid = m->pid;
+	if (t->n == 0) {
+		peer_permit(p, MSG_EXITED, PERMIT_ONCE);
+		peer_send(w->sbxd, MSG_RUNNING, 0, -1, m);
+	}
+	client_feed_all(t);
+	output_flow(t);
+	if (t->early != 0)
+		inside_signal(t, t->early);
 }
 
 static void
@@ -185,16 +237,23 @@ worker_on_exited(struct peer *p, struct msg *msg)
 {
 	struct worker		*w = p->ctx;
 	const struct m_EXITED	*m = msg->body;
+	struct task		*t;
 
-	if (m->status > 255) {
-		inside_gone(w, "EXITED with a status above 255");
+	if ((t = inside_task(w, msg)) == NULL)
+		return;
+	if (m->status > 255 || t->exited ||
+	    (!t->running && (t->n != 0 || t->code == NULL))) {
+		inside_gone(w, "EXITED twice, of what did not run, or with a "
+		    "status above 255");
 		return;
 	}
-	w->exited = true;
-	w->over = true;
-	w->status = m->status;
-	w->ms = m->ms;
-	if (w->running)
+	t->exited = true;
+	t->over = true;
+	t->status = m->status;
+	t->ms = m->ms;
+	t->written = t->history.end;
+	output_flow(t);
+	if (t->running)
 		end_settle(w);
 	else	/* what failed has been told; the status comes on top */
 		peer_send(w->sbxd, MSG_EXITED, 0, -1, m);
@@ -205,18 +264,23 @@ worker_on_error(struct peer *p, struct msg *msg)
 {
 	struct worker		*w = p->ctx;
 	const struct m_ERROR	*m = msg->body;
+	struct task		*t;
 	size_t			 i;
 
+	if ((t = inside_task(w, msg)) == NULL)
+		return;
 	for (i = 0; i < sizeof(inside_codes) / sizeof(inside_codes[0]); i++)
 		if (strcmp(inside_codes[i], m->code) == 0)
 			break;
 	if (i == sizeof(inside_codes) / sizeof(inside_codes[0]) ||
-	    w->code != NULL) {
+	    t->code != NULL || (t->n != 0 && t->running)) {
 		inside_gone(w, "an error that it may not report");
 		return;
 	}
-	end_because(w, m->code, m->message);
-	if (strncmp(m->code, "command.", 8) == 0 && !w->running)
+	end_because(t, m->code, m->message);
+	if (t->n != 0)
+		end_settle(w);
+	else if (strncmp(m->code, "command.", 8) == 0 && !t->running)
 		peer_permit(p, MSG_EXITED, PERMIT_ONCE);
 }
 

@@ -1,7 +1,8 @@
 /*
- * The command's output: read as fast as clients take it, and no faster. With
- * no client the last MiB is kept. At the end the terminal is read until the
- * kernel says that nobody can write to it any more, so that nothing is lost.
+ * The command's output: read as fast as those take it who have to get all of
+ * it, and no faster; whoever only looks in gets what is kept. At the end the
+ * terminal is read until the kernel says that nobody can write to it any more,
+ * so that nothing is lost.
  */
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -15,36 +16,34 @@
 #include "../privsep/pledge.h"
 #include "worker.h"
 
-/* Above this a client is waited for. It is also what is still shown after an
- * interrupt of a flood, so it is far below the queue's own limit. */
-#define OUTPUT_HIGH	(128 << 10)
-
-#define BACKLOG_BYTES	(1 << 20)
-#define BACKLOG_CHUNKS	64
-
 /* Nothing inside can write once init is gone, but the kernel needs a moment
  * to see the last of them off. */
 #define OUTPUT_STALL	2	/* s */
+/* An added command's terminal may be held by what it left behind, which is
+ * not what its client waits for. What it wrote itself is here by then, and is
+ * no more than the largest pipe that a user may make. */
+#define OUTPUT_LINGER	500000	/* microseconds */
+#define OUTPUT_REST	(1 << 20)
 
 static void	output_on_stall(evutil_socket_t, short, void *);
 
 void
-output_begin(struct worker *w)
+output_begin(struct task *t)
 {
 	size_t	i;
 
 	for (i = 0; i < 2; i++) {
-		w->source[i].w = w;
-		w->source[i].fd = -1;
+		t->source[i].task = t;
+		t->source[i].fd = -1;
 	}
-	if ((w->stall = evtimer_new(w->base, output_on_stall, w)) == NULL)
+	if ((t->stall = evtimer_new(t->w->base, output_on_stall, t)) == NULL)
 		fatalx("a timer");
 }
 
 bool
-output_open(const struct worker *w)
+output_open(const struct task *t)
 {
-	return (w->source[0].fd != -1 || w->source[1].fd != -1);
+	return (t->source[0].fd != -1 || t->source[1].fd != -1);
 }
 
 static void
@@ -54,65 +53,24 @@ output_close(struct source *s)
 		return;
 	event_free(s->rev);
 	/* A terminal's master is its input's too. */
-	if (s->fd != s->w->in_fd)
+	if (s->fd != s->task->in_fd)
 		close(s->fd);
 	s->fd = -1;
 }
 
-static void
-backlog_drop(struct worker *w)
-{
-	struct chunk	*k = TAILQ_FIRST(&w->backlog);
-
-	TAILQ_REMOVE(&w->backlog, k, entry);
-	w->backlog_len -= k->len;
-	w->backlog_n--;
-	free(k);
-}
-
-static void
-backlog_add(struct worker *w, unsigned int n, const uint8_t *p, size_t len)
-{
-	struct chunk	*k = TAILQ_LAST(&w->backlog, chunkq);
-	size_t		 part;
-
-	while (len > 0) {
-		if (k == NULL || k->n != n || k->len == sizeof(k->data)) {
-			if ((k = malloc(sizeof(*k))) == NULL)
-				fatal("keeping output");
-			k->n = n;
-			k->len = 0;
-			TAILQ_INSERT_TAIL(&w->backlog, k, entry);
-			w->backlog_n++;
-		}
-		part = sizeof(k->data) - k->len;
-		if (part > len)
-			part = len;
-		memcpy(k->data + k->len, p, part);
-		k->len += part;
-		w->backlog_len += part;
-		p += part;
-		len -= part;
-	}
-	while (w->backlog_n > BACKLOG_CHUNKS || w->backlog_len -
-	    TAILQ_FIRST(&w->backlog)->len >= BACKLOG_BYTES)
-		backlog_drop(w);
-}
-
-/* To a client that has come: what nobody has taken. */
 void
-output_give(struct worker *w, struct client *c)
+output_stop(struct task *t)
 {
-	struct m_DATA	 m;
-	struct chunk	*k;
+	output_close(&t->source[0]);
+	output_close(&t->source[1]);
+	evtimer_del(t->stall);
+}
 
-	while ((k = TAILQ_FIRST(&w->backlog)) != NULL) {
-		m.n = k->n;
-		m.d.p = k->data;
-		m.d.len = k->len;
-		peer_send(c->peer, MSG_DATA, 0, -1, &m);
-		backlog_drop(w);
-	}
+void
+output_free(struct task *t)
+{
+	output_stop(t);
+	event_free(t->stall);
 }
 
 /*
@@ -130,11 +88,31 @@ output_read(struct source *s, uint8_t *buf, size_t *len)
 			return (true);
 		if (n == -1 && errno != EIO)
 			log_warn("%s: reading the command's output",
-			    s->w->session);
+			    s->task->w->session);
 		if (n <= 0)
 			return (false);
 	}
 	return (true);
+}
+
+/* An added command has no late comers: what its client has is not kept. */
+static void
+output_keep(struct task *t)
+{
+	const struct client	*c = TAILQ_FIRST(&t->clients);
+
+	if (t->n == 0)
+		history_bound(&t->history);
+	else
+		history_trim(&t->history, c != NULL ? c->at : t->history.end);
+}
+
+/* An added command is over, and this cannot be its own any more. */
+static bool
+output_rest(const struct task *t)
+{
+	return (t->n != 0 && t->over &&
+	    t->history.end > t->written + OUTPUT_REST);
 }
 
 static void
@@ -142,47 +120,82 @@ output_on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	static uint8_t	 buf[LIMIT_CHUNK];
 	struct source	*s = arg;
-	struct worker	*w = s->w;
-	struct m_DATA	 m = { .n = s->n, .d = { .p = buf } };
+	struct task	*t = s->task;
+	size_t		 len;
 	bool		 more;
 
 	(void)fd;
 	(void)what;
-	more = output_read(s, buf, &m.d.len);
-	if (m.d.len > 0 && w->nclients > 0)
-		client_all(w, MSG_DATA, &m);
-	else if (m.d.len > 0)
-		backlog_add(w, s->n, buf, m.d.len);
+	more = output_read(s, buf, &len);
+	if (len > 0) {
+		history_add(&t->history, s->n, buf, len);
+		client_feed_all(t);
+		output_keep(t);
+	}
 	if (!more)
 		output_close(s);
-	output_flow(w);
+	if (output_rest(t)) {
+		output_stop(t);
+		more = false;
+	}
+	output_flow(t);
 	if (!more)
-		end_settle(w);
+		end_settle(t->w);
 }
 
 static void
 output_on_stall(evutil_socket_t fd, short what, void *arg)
 {
-	struct worker	*w = arg;
+	struct task	*t = arg;
 
 	(void)fd;
 	(void)what;
-	log_warnx("%s: the command's output does not end", w->session);
-	output_close(&w->source[0]);
-	output_close(&w->source[1]);
-	end_settle(w);
+	if (t->n == 0 || t->w->init == NULL)
+		log_warnx("%s: the command's output does not end",
+		    t->w->session);
+	output_stop(t);
+	end_settle(t->w);
+}
+
+/* As long as each that has to get all of it takes it; an added command's
+ * client may not have come yet. */
+static bool
+output_wanted(const struct task *t)
+{
+	const struct client	*c;
+
+	TAILQ_FOREACH(c, &t->clients, entry)
+		if (c->whole && (!client_served(c) ||
+		    peer_queued(c->peer) >= OUTPUT_HIGH))
+			return (false);
+	return (t->running && t->tag == 0);
+}
+
+/* At the end of the session each byte gives the kernel new time; at that of
+ * an added command alone there may be somebody left who writes on. */
+static void
+output_hurry(struct task *t, bool on)
+{
+	static const struct timeval	stall = { OUTPUT_STALL, 0 };
+	static const struct timeval	linger = { 0, OUTPUT_LINGER };
+	bool				left = t->w->init != NULL;
+
+	if (!on || !output_open(t) || (left && (t->n == 0 || !t->over)))
+		evtimer_del(t->stall);
+	else if (!left)
+		evtimer_add(t->stall, &stall);
+	else if (!evtimer_pending(t->stall, NULL))
+		evtimer_add(t->stall, &linger);
 }
 
 void
-output_flow(struct worker *w)
+output_flow(struct task *t)
 {
-	static const struct timeval	 stall = { .tv_sec = OUTPUT_STALL };
-	bool				 on;
-	size_t				 i;
+	bool	on = output_wanted(t);
+	size_t	i;
 
-	on = w->running && client_queued(w) < OUTPUT_HIGH;
 	for (i = 0; i < 2; i++) {
-		struct source *s = &w->source[i];
+		struct source *s = &t->source[i];
 
 		if (s->fd == -1 || s->on == on)
 			continue;
@@ -190,21 +203,18 @@ output_flow(struct worker *w)
 			fatalx("watching the command's output");
 		s->on = on;
 	}
-	if (on && w->init == NULL && output_open(w))
-		evtimer_add(w->stall, &stall);
-	else
-		evtimer_del(w->stall);
+	output_hurry(t, on);
 }
 
 /* init says what this is; the kernel says whether it is. */
 static bool
-output_fits(struct worker *w, int fd)
+output_fits(struct task *t, int fd)
 {
 	struct stat	st;
 
 	if (pledge_fstat(fd, &st) == -1)
 		return (false);
-	if (!w->tty)
+	if (!t->tty)
 		return (S_ISFIFO(st.st_mode));
 	/* /dev/ptmx, which is every master's inode */
 	return (S_ISCHR(st.st_mode) && major(st.st_rdev) == 5 &&
@@ -212,18 +222,18 @@ output_fits(struct worker *w, int fd)
 }
 
 int
-output_take(struct worker *w, unsigned int n, int fd)
+output_take(struct task *t, unsigned int n, int fd)
 {
-	struct source	*s = &w->source[n - 1];
+	struct source	*s = &t->source[n - 1];
 
-	if (!output_fits(w, fd) || evutil_make_socket_nonblocking(fd) == -1) {
-		if (fd != w->in_fd)
+	if (!output_fits(t, fd) || evutil_make_socket_nonblocking(fd) == -1) {
+		if (fd != t->in_fd)
 			close(fd);
 		return (-1);
 	}
 	s->n = n;
 	s->fd = fd;
-	if ((s->rev = event_new(w->base, fd, EV_READ | EV_PERSIST,
+	if ((s->rev = event_new(t->w->base, fd, EV_READ | EV_PERSIST,
 	    output_on_readable, s)) == NULL)
 		fatalx("watching the command's output");
 	return (0);

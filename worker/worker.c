@@ -18,8 +18,9 @@
 
 #define INIT_FD		(PROC_FD + 1)
 
-/* Descriptors: the kept ones, those on their way, a client, a terminal. */
-#define WORKER_NOFILE	256
+/* Descriptors: the kept ones, those on their way, clients, and a terminal or
+ * three pipes a command. */
+#define WORKER_NOFILE	512
 /* Queues of 1 MiB, and a SETUP of 4 three times over while it is relayed. */
 #define WORKER_AS	((size_t)128 << 20)
 
@@ -67,19 +68,18 @@ worker_base(void)
 int
 main(void)
 {
-	static struct worker	w = { .in_fd = -1 };
+	static struct worker	w;
 	struct m_HELLO		hello;
 
 	proc_begin("worker", INIT_FD + 1);
 	prctl(PR_SET_NAME, "sbx-worker");
 	TAILQ_INIT(&w.kept);
-	TAILQ_INIT(&w.clients);
-	TAILQ_INIT(&w.backlog);
+	TAILQ_INIT(&w.tasks);
 	w.broker = worker_broker();
 	w.base = worker_base();
 	worker_confine();
-	output_begin(&w);
-	input_begin(&w);
+	task_begin(&w, &w.own);
+	end_begin(&w);
 	w.sbxd = peer_new(w.base, PROC_FD, ROLE_WORKER, ROLE_SBXD, &broker_ops,
 	    &w);
 	w.init = peer_new(w.base, INIT_FD, ROLE_WORKER, ROLE_INIT, &inside_ops,

@@ -17,6 +17,7 @@
 #include "../privsep/peer.h"
 
 struct evbuffer;
+struct task;
 struct worker;
 
 /* A descriptor of the session's that is kept for sbxd. */
@@ -27,28 +28,82 @@ struct kept {
 	int		 fd;
 };
 
-/* Output that no client has taken. */
+/* A piece of output. */
 struct chunk {
 	TAILQ_ENTRY(chunk) entry;
+	uint64_t	 at;		/* of all output, from the start on */
 	unsigned int	 n;
 	size_t		 len;
 	uint8_t		 data[LIMIT_CHUNK];
 };
 
+/* A task's last output: what is to be sent, and what late comers get. */
+struct history {
+	TAILQ_HEAD(chunkq, chunk) chunks;
+	struct chunk	*spare;
+	int		 count;
+	uint64_t	 start, end;	/* what is there of all output */
+};
+
 struct client {
 	TAILQ_ENTRY(client) entry;
-	struct worker	*w;
+	struct task	*task;
 	struct peer	*peer;
 	struct event	*closed;	/* its hang-up, while it is paused */
+	/* It started the command: gets every byte, is waited for, and hangs
+	 * the command up when it goes. All others only look in. */
+	bool		 whole;
+	bool		 announced;	/* RUNNING */
+	bool		 told;		/* the end */
+	bool		 other;		/* it knows that the turn is not its */
+	bool		 gap;		/* something is to be drawn anew */
+	uint64_t	 at;		/* what it gets next of the output */
+	uint64_t	 past;		/* what was there before it came */
+	uint64_t	 typed;		/* when it typed last, as a count */
+	uint16_t	 rows, cols;	/* 0: not said */
 };
 
 /* The terminal's master, or the command's pipes 1 and 2. */
 struct source {
-	struct worker	*w;
+	struct task	*task;
 	unsigned int	 n;
 	int		 fd;
 	struct event	*rev;
 	bool		 on;
+};
+
+/* A command: the session's own, or one that EXEC has added. */
+struct task {
+	TAILQ_ENTRY(task) entry;
+	struct worker	*w;
+	uint32_t	 n;		/* to init; 0: the session's own */
+	uint32_t	 tag;		/* EXEC's, until its client has come */
+	bool		 tty;
+
+	unsigned int	 wired;		/* PTYs that have come */
+	bool		 running, over;
+	int		 early;		/* a signal before the command */
+	uint64_t	 pid, status, ms;
+	bool		 exited;	/* status and ms are there */
+	char		*code, *reason;	/* why it is over, if not */
+	uint64_t	 written;	/* so far, when it was over */
+
+	TAILQ_HEAD(, client) clients;
+	uint64_t	 turns;		/* how often another one typed */
+
+	struct source	 source[2];
+	struct history	 history;
+	struct event	*stall;
+
+	int		 in_fd;
+	struct evbuffer	*in;
+	struct event	*in_wev;
+	bool		 in_eof, in_dead, in_push;
+	size_t		 in_line;	/* bytes since the line's beginning */
+	uint16_t	 rows, cols;	/* a RESIZE before the terminal, too */
+
+	struct event	*grace;
+	int		 grace_stage;
 };
 
 struct worker {
@@ -59,7 +114,7 @@ struct worker {
 
 	/* SETUP's */
 	char		 session[LIMIT_SID + 1];
-	bool		 tty, isolated;
+	bool		 isolated;
 	size_t		 nro;
 
 	/* what has happened */
@@ -67,38 +122,27 @@ struct worker {
 	bool		 setup;		/* SETUP has gone down */
 	int		 rank;		/* of the last descriptor from init */
 	uint64_t	 nextro;
-	unsigned int	 wired;		/* PTYs that have come */
-	bool		 running, over;
-	int		 early;		/* a signal before the command */
-	uint64_t	 pid, status, ms;
-	bool		 exited;	/* status and ms are there */
-	char		*code, *reason;	/* why it is over, if not */
-	bool		 clients_told, sbxd_told;
+	bool		 sbxd_told;
 
 	TAILQ_HEAD(, kept) kept;
-	TAILQ_HEAD(, client) clients;
-	int		 nclients;
 	struct peer	*candidate;	/* on the listening socket */
 	struct event	*listener;
 
-	struct source	 source[2];
-	TAILQ_HEAD(chunkq, chunk) backlog;
-	size_t		 backlog_len;
-	int		 backlog_n;
-	struct event	*stall;
-
-	int		 in_fd;
-	struct evbuffer	*in;
-	struct event	*in_wev;
-	bool		 in_eof, in_dead, in_push;
-	size_t		 in_line;	/* bytes since the line's beginning */
-	uint16_t	 rows, cols;	/* a RESIZE before the terminal */
-
-	struct event	*grace;
-	int		 grace_stage;
+	struct task	 own;
+	TAILQ_HEAD(, task) tasks;	/* own is the first */
+	int		 ntasks, nclients;
+	uint32_t	 lastn;
+	struct event	*reaper;	/* what is over is freed by it */
+	struct event	*linger;	/* for clients, at the end */
+	bool		 lingered;
 };
 
-#define CLIENTS_MAX	1
+/* Of a session, all commands together. */
+#define CLIENTS_MAX	64
+#define TASKS_MAX	33
+/* Above this a client is given no more. It is also what is still shown after
+ * an interrupt of a flood, so it is far below the queue's own limit. */
+#define OUTPUT_HIGH	(128 << 10)
 
 /* broker.c: what sbxd says */
 extern const struct peer_ops broker_ops;
@@ -108,8 +152,8 @@ void	broker_listen(struct worker *, int);
 extern const struct peer_ops inside_ops;
 void	inside_begin(struct worker *);
 /* Nothing is sent, and the descriptor is closed, where there is no init. */
-void	inside_send(struct worker *, uint32_t, int, const void *);
-void	inside_signal(struct worker *, int);
+void	inside_send(struct worker *, uint32_t, uint32_t, int, const void *);
+void	inside_signal(struct task *, int);
 bool	inside_stuck(const struct worker *);
 /* init is gone or to go: why it is, NULL for a plain end of file. */
 void	inside_gone(struct worker *, const char *why);
@@ -119,33 +163,75 @@ bool	kept_kind(const char *);
 void	kept_add(struct worker *, const char *, uint64_t, int);
 void	kept_give(struct worker *, struct peer *);
 
+/* task.c */
+void	task_begin(struct worker *, struct task *);
+/* EXEC: it is passed on to init, or over already. */
+void	task_exec(struct worker *, uint32_t tag, const struct m_EXEC *);
+struct task *task_find(struct worker *, uint32_t n);
+/* Whose client ATTACH brings: 0 is the session's own. */
+struct task *task_tagged(struct worker *, uint32_t tag);
+/* How many PTYs it has. */
+unsigned int task_wires(const struct task *);
+/* Frees what is over and has no client, in the loop's next turn. */
+void	tasks_reap(struct worker *);
+
 /* client.c */
-void	client_add(struct worker *, int);
-void	client_all(struct worker *, uint32_t, const void *);
-void	client_pause_all(struct worker *);
-void	client_resume_all(struct worker *);
-size_t	client_queued(const struct worker *);
+void	client_add(struct task *, int);
+/* The output that it has not got, as much as it takes, and what is due with
+ * it: RUNNING, the end. */
+void	client_feed(struct client *);
+void	client_feed_all(struct task *);
+void	client_pause_all(struct task *);
+void	client_resume_all(struct task *);
+/* It has all that there is. */
+bool	client_served(const struct client *);
+/* Whoever has been told the end, and has taken it. */
+void	client_dismiss_all(struct task *);
+
+/* turn.c: whose size and answers count */
+void	turn_settle(struct task *);
+void	turn_take(struct client *);
+
+/* history.c */
+void	history_init(struct history *);
+void	history_add(struct history *, unsigned int, const uint8_t *, size_t);
+/* Drops what lies before; all but the last MiB. */
+void	history_trim(struct history *, uint64_t);
+void	history_bound(struct history *);
+/*
+ * The piece at *at, which ends at or before until where it begins before it,
+ * and *at behind it; *lost is how much was missing before it. False: there is
+ * none.
+ */
+bool	history_next(struct history *, uint64_t *at, uint64_t until,
+	    struct m_DATA *, uint64_t *lost);
+void	history_free(struct history *);
 
 /* output.c */
-void	output_begin(struct worker *);
+void	output_begin(struct task *);
 /* Takes the descriptor over; -1 if it is not what it should be. */
-int	output_take(struct worker *, unsigned int, int);
-bool	output_open(const struct worker *);
+int	output_take(struct task *, unsigned int, int);
+bool	output_open(const struct task *);
+void	output_stop(struct task *);
+void	output_free(struct task *);
 /* Reads, or stops to, as there is room. */
-void	output_flow(struct worker *);
-void	output_give(struct worker *, struct client *);
+void	output_flow(struct task *);
 
 /* input.c */
-void	input_begin(struct worker *);
-int	input_take(struct worker *, int);
-void	input_add(struct worker *, const void *, size_t);
-void	input_eof(struct worker *);
-void	input_resize(struct worker *, uint16_t, uint16_t);
-bool	input_full(const struct worker *);
+void	input_begin(struct task *);
+int	input_take(struct task *, int);
+void	input_add(struct task *, const void *, size_t);
+void	input_eof(struct task *);
+void	input_resize(struct task *, uint16_t, uint16_t);
+bool	input_full(const struct task *);
+void	input_free(struct task *);
 
 /* end.c */
-void	end_hangup(struct worker *);
-void	end_because(struct worker *, const char *, const char *);
+void	end_begin(struct worker *);
+void	end_hangup(struct task *);
+void	end_because(struct task *, const char *, const char *);
+/* To this client, that it is over and how. */
+void	end_say(struct task *, struct peer *);
 /* Tells clients and sbxd, each when it is its turn. */
 void	end_settle(struct worker *);
 

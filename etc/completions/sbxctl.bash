@@ -1,5 +1,6 @@
 # bash completion of sbxctl. sbxctl help is the authority: a test compares.
 # commands: run ls show changes diff patch apply discard rm doctor version help
+# commands: new attach exec
 
 _sbxctl()
 {
@@ -8,7 +9,7 @@ _sbxctl()
 
 	if [ "$COMP_CWORD" -le 1 ]; then
 		words="run ls show changes diff patch apply discard rm doctor
-		    version help"
+		    version new attach exec help"
 		COMPREPLY=($(compgen -W "$words" -- "$cur"))
 		return
 	fi
@@ -22,13 +23,14 @@ _sbxctl()
 	--as)
 		COMPREPLY=($(compgen -u -- "$cur"))
 		return ;;
-	--name | --env | --digest)
+	--name | --env | --digest | --detach-keys)
 		return ;;
 	esac
 	case $cmd in
-	run)
+	run | new)
 		words="--repo --name --hide --ro --no-network --env --as
-		    --keep --raw --help"
+		    --keep --help"
+		[ "$cmd" = run ] && words="$words --raw" || words="$words --json"
 		# After the first word that is no option: a command's own.
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			case ${COMP_WORDS[i]} in
@@ -53,6 +55,10 @@ _sbxctl()
 			COMPREPLY=($(compgen -c -- "$cur"))
 			return ;;
 		esac ;;
+	attach)
+		words="--detach-keys --raw --help" ;;
+	exec)
+		words="--env --raw --help" ;;
 	patch)
 		words="-o --json --help" ;;
 	apply)
@@ -70,7 +76,7 @@ _sbxctl()
 		return ;;
 	esac
 	case $cmd in
-	show | changes | diff | patch | apply | discard | rm)
+	show | changes | diff | patch | apply | discard | rm | attach | exec)
 		words=$(sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p')
 		COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;
 	esac

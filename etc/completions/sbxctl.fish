@@ -1,5 +1,6 @@
 # fish completion of sbxctl. sbxctl help is the authority: a test compares.
 # commands: run ls show changes diff patch apply discard rm doctor version help
+# commands: new attach exec
 
 function __sbxctl_sessions
     sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p'
@@ -21,20 +22,24 @@ complete -c sbxctl -n __fish_use_subcommand -a discard -d 'drop changes'
 complete -c sbxctl -n __fish_use_subcommand -a rm -d 'remove a session'
 complete -c sbxctl -n __fish_use_subcommand -a doctor -d 'what this machine lacks'
 complete -c sbxctl -n __fish_use_subcommand -a version -d 'of sbxctl and the suite'
+complete -c sbxctl -n __fish_use_subcommand -a new -d 'run a command, and leave it'
+complete -c sbxctl -n __fish_use_subcommand -a attach -d 'be at the terminal of a session'
+complete -c sbxctl -n __fish_use_subcommand -a exec -d 'run another command in a session'
 complete -c sbxctl -n __fish_use_subcommand -a help -d 'the commands'
-complete -c sbxctl -n '__sbxctl_in run' -l repo -r -a '(__fish_complete_directories)'
-complete -c sbxctl -n '__sbxctl_in run' -l name -x
-complete -c sbxctl -n '__sbxctl_in run' -l hide -r -F
-complete -c sbxctl -n '__sbxctl_in run' -l ro -r -F
-complete -c sbxctl -n '__sbxctl_in run' -l no-network
-complete -c sbxctl -n '__sbxctl_in run' -l env -x
-complete -c sbxctl -n '__sbxctl_in run' -l as -x -a '(__fish_complete_users)'
-complete -c sbxctl -n '__sbxctl_in run' -l keep
-complete -c sbxctl -n '__sbxctl_in run' -l raw
-complete -c sbxctl -n '__sbxctl_in run' -a '(__fish_complete_subcommand)'
+complete -c sbxctl -n '__sbxctl_in run new' -l repo -r -a '(__fish_complete_directories)'
+complete -c sbxctl -n '__sbxctl_in run new' -l name -x
+complete -c sbxctl -n '__sbxctl_in run new' -l hide -r -F
+complete -c sbxctl -n '__sbxctl_in run new' -l ro -r -F
+complete -c sbxctl -n '__sbxctl_in run new' -l no-network
+complete -c sbxctl -n '__sbxctl_in run new exec' -l env -x
+complete -c sbxctl -n '__sbxctl_in run new' -l as -x -a '(__fish_complete_users)'
+complete -c sbxctl -n '__sbxctl_in run new' -l keep
+complete -c sbxctl -n '__sbxctl_in run attach exec' -l raw
+complete -c sbxctl -n '__sbxctl_in attach' -l detach-keys -x
+complete -c sbxctl -n '__sbxctl_in run new' -a '(__fish_complete_subcommand)'
 complete -c sbxctl -n '__sbxctl_in patch' -s o -r -F
 complete -c sbxctl -n '__sbxctl_in apply' -l digest -x
 complete -c sbxctl -n '__sbxctl_in apply discard' -l yes
 complete -c sbxctl -n '__sbxctl_in rm' -l discard
-complete -c sbxctl -n '__sbxctl_in ls show changes diff patch apply discard rm doctor version' -l json
-complete -c sbxctl -n '__sbxctl_in show changes diff patch apply discard rm' -a '(__sbxctl_sessions)'
+complete -c sbxctl -n '__sbxctl_in ls show changes diff patch apply discard rm doctor version new' -l json
+complete -c sbxctl -n '__sbxctl_in show changes diff patch apply discard rm attach exec' -a '(__sbxctl_sessions)'

@@ -7,6 +7,8 @@
  *	resize R C	a new size, as a window gives it
  *	sleep MS
  *	signal N	to the command
+ *	touch FILE	for another terminal's script
+ *	await FILE	of another's
  *	hangup		the terminal goes away
  *	end		wait for the command's end
  * TEXT has C's escapes (\n \r \t \e \\ \xHH). All that was shown is written to
@@ -180,6 +182,29 @@ pause_ms(long ms)
 			usleep((useconds_t)left * 1000);
 }
 
+/* What is shown meanwhile is read. */
+static void
+await(const char *line, const char *file)
+{
+	long	deadline = now_ms() + PATIENCE_MS;
+
+	while (access(file, F_OK) == -1) {
+		if (now_ms() > deadline)
+			wrong(line, "it is not there");
+		pause_ms(20);
+	}
+}
+
+static void
+touch(const char *line, const char *file)
+{
+	int	fd;
+
+	if ((fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644)) == -1)
+		wrong(line, strerror(errno));
+	close(fd);
+}
+
 static int
 end(const char *line)
 {
@@ -222,6 +247,10 @@ step(const char *line, char *word, char *rest)
 		pause_ms(strtol(rest, NULL, 10));
 	else if (strcmp(word, "signal") == 0)
 		kill(child, (int)strtol(rest, NULL, 10));
+	else if (strcmp(word, "await") == 0)
+		await(line, rest);
+	else if (strcmp(word, "touch") == 0)
+		touch(line, rest);
 	else if (strcmp(word, "hangup") == 0) {
 		close(master);
 		master = -1;

@@ -14,7 +14,7 @@ usage() {
 
 atf_test_case command
 command_body() {
-	usage 'foo: unknown command: accepted are run, ls, show, changes, diff, patch, apply, discard, rm, doctor, version, help$' foo
+	usage 'foo: unknown command: accepted are run, ls, show, changes, diff, patch, apply, discard, rm, doctor, version, new, attach, exec, help$' foo
 	usage ': unknown command: accepted are run' ''
 	usage '-x: unknown command: accepted' -x
 	usage 'a<U+000A>b<U+001B>: unknown command' "$(printf 'a\nb\033')"

@@ -179,33 +179,6 @@ ATF_TC_BODY(client_never_reads, tc)
 	test_clean_check();
 }
 
-ATF_TC_WITHOUT_HEAD(client_second);
-ATF_TC_BODY(client_second, tc)
-{
-	struct session_opts	 o = { .argv = ARGV("cat"), .tty = true };
-	const struct m_ERROR	*m;
-	struct test_helper	 other;
-	struct msg		 msg;
-	int			 sv[2];
-
-	session_run(&s, &o);
-	ATF_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sv) == 0);
-	test_send(&s.w, MSG_ATTACH, 0, sv[1], NULL);
-	other = s.w;
-	ATF_REQUIRE(imsg_init(&other.ib, sv[0], ROLE_CLIENT, ROLE_WORKER) ==
-	    0);
-	test_expect(&other, MSG_ERROR, &msg);
-	m = msg.body;
-	ATF_CHECK_STREQ("session.attached", m->code);
-	msg_free(&msg);
-	imsg_clear(&other.ib);
-	/* The first one has not noticed. */
-	session_say(&s, "still\r");
-	session_expect(&s, "still");
-	session_say(&s, "\004");
-	ATF_CHECK_EQ(0, session_end(&s));
-}
-
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, client_forbidden);
@@ -214,6 +187,5 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, client_garbage_running);
 	ATF_TP_ADD_TC(tp, client_floods);
 	ATF_TP_ADD_TC(tp, client_never_reads);
-	ATF_TP_ADD_TC(tp, client_second);
 	return (atf_no_error());
 }

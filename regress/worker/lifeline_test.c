@@ -261,7 +261,10 @@ ATF_TC_BODY(attach_late, tc)
 	test_send(&s.w, MSG_ATTACH, 0, sv[1], NULL);
 	ATF_REQUIRE(imsg_init(&s.client, sv[0], ROLE_CLIENT, ROLE_WORKER) ==
 	    0);
+	s.late = true;
 	session_await(&s, &s.cl.exited, "EXITED for the client");
+	ATF_CHECK_EQ(s.outlen[1], s.cl.past);
+	ATF_CHECK_EQ(3000006, s.cl.gap + s.outlen[1]);
 	ATF_CHECK(s.outlen[1] >= 1 << 20 && s.outlen[1] < (1 << 20) + 65536);
 	ATF_CHECK_STREQ("x<last>", s.out[1] + s.outlen[1] - 7);
 	ATF_CHECK_EQ(11, session_end(&s));

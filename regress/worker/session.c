@@ -36,7 +36,7 @@ told_error(struct told *t, const struct m_ERROR *m)
 	strlcpy(t->message, m->message, sizeof(t->message));
 }
 
-static bool
+bool
 told_common(struct told *t, const struct msg *msg)
 {
 	const struct m_EXITED	*x = msg->body;
@@ -58,6 +58,17 @@ told_common(struct told *t, const struct msg *msg)
 	default:
 		return (false);
 	}
+}
+
+bool
+told_client(struct told *t, const struct msg *msg)
+{
+	if (msg->type == MSG_TURN) {
+		t->turns++;
+		t->other = !((const struct m_TURN *)msg->body)->yours;
+	} else if (msg->type == MSG_GAP)
+		t->gap += ((const struct m_GAP *)msg->body)->bytes;
+	return (msg->type == MSG_TURN || msg->type == MSG_GAP);
 }
 
 static void
@@ -88,13 +99,14 @@ client_message(struct session *s, struct msg *msg)
 	const struct m_DATA	*m = msg->body;
 	char			*p;
 
-	if (told_common(&s->cl, msg))
+	if (told_common(&s->cl, msg) || told_client(&s->cl, msg))
 		return;
 	if (msg->type != MSG_DATA || m->n < 1 || m->n > 2)
 		atf_tc_fail("%s from the worker to the client",
 		    proto_name(msg->type));
-	ATF_REQUIRE_MSG(s->cl.running == 1, "DATA before RUNNING");
 	ATF_REQUIRE_MSG(s->cl.exited == 0, "DATA after EXITED");
+	if (s->cl.running == 0)
+		s->cl.past += m->d.len;
 	p = realloc(s->out[m->n], s->outlen[m->n] + m->d.len + 1);
 	ATF_REQUIRE(p != NULL);
 	memcpy(p + s->outlen[m->n], m->d.p, m->d.len);
@@ -288,6 +300,8 @@ session_end(struct session *s)
 	    "worker: wait status %#x; its log: %s", (unsigned int)status,
 	    test_helper_log(&s->w));
 	if (s->client.fd != -1) {
+		ATF_REQUIRE_EQ_MSG(s->cl.past, s->late ? s->cl.past : 0,
+		    "output before RUNNING");
 		ATF_REQUIRE_EQ(s->cl.status, s->sbxd.status);
 		ATF_REQUIRE_EQ(s->cl.ms, s->sbxd.ms);
 	}

@@ -31,7 +31,7 @@ struct session_opts {
 	bool		 root;		/* uid 0 instead of SESSION_UID */
 	unsigned int	 rows, cols;
 	struct maybe	 umask;
-	bool		 alone;		/* no client */
+	bool		 alone;		/* no client yet */
 	bool		 no_init;	/* the test is init, by init_sock */
 	uid_t		 broker;	/* who sbxd's socket says it is; 0 */
 };
@@ -42,6 +42,11 @@ struct told {
 	uint64_t	 pid, status, ms;
 	char		 code[64], message[512];
 	bool		 closed;
+	/* a client: output of before RUNNING, and what was missing of it */
+	size_t		 past;
+	uint64_t	 gap;
+	int		 turns;
+	bool		 other;		/* the turn is another's */
 };
 
 struct session {
@@ -50,6 +55,7 @@ struct session {
 	int		 pidfd, init_sock;
 	struct imsgbuf	 client;	/* fd -1: none */
 	struct told	 sbxd, cl;
+	bool		 late;		/* the client came to a running one */
 	char		*out[3];	/* output by number, with a NUL */
 	size_t		 outlen[3];
 	const char	*paste;		/* input on its way */
@@ -67,6 +73,10 @@ void	session_tree(struct session *);
 void	session_go(struct session *);
 /* All of that, and RUNNING. */
 void	session_run(struct session *, const struct session_opts *);
+
+/* A message that every side may get, or a client: it is noted. */
+bool	told_common(struct told *, const struct msg *);
+bool	told_client(struct told *, const struct msg *);
 
 int64_t	session_now(void);		/* ms */
 /* Handles what comes within so many ms, 0: what is there. */

@@ -10,3 +10,5 @@ regress/worker/confine_test_SRCS = $(worker_SESSION) regress/lib/inject.c
 regress/worker/hostile_test_SRCS = $(worker_SCRIPTED)
 regress/worker/client_test_SRCS = $(worker_SCRIPTED)
 regress/worker/lifeline_test_SRCS = $(worker_SCRIPTED)
+regress/worker/attach_test_SRCS = $(worker_SESSION) regress/worker/viewer.c
+regress/worker/exec_test_SRCS = $(worker_SCRIPTED) regress/worker/viewer.c

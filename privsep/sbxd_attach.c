@@ -1,0 +1,213 @@
+/*
+ * JOIN and EXEC: a client's connection becomes a terminal of a session that
+ * runs, or that of another command in it. We hand the socket to the session's
+ * worker, and hear nothing of it any more.
+ *
+ * Who types decides what the session does, and with whose keys: its owner, and
+ * the daemon that drives it. Root and admins are let in as everywhere, an admin
+ * only where root's power is not to be had: spawn too takes root's own client
+ * for that. The user that another one's session runs as looks, and no more.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/env.h"
+#include "../common/log.h"
+#include "../common/path.h"
+#include "sbxd.h"
+
+/* Each is looked for in the session's environment, while others wait. */
+#define EXEC_ENV_MAX	256
+
+static bool
+attach_may(struct peer *p, uint32_t id, const struct session *s)
+{
+	const struct client	*c = p->ctx;
+
+	if (c->uid == 0 || s->rec.r.peer == c->uid ||
+	    (uid_is_admin(c->uid) && s->rec.r.uid != 0))
+		return (true);
+	peer_error(p, id, "auth.denied", "session %s belongs to %s%s",
+	    s->rec.r.session, s->rec.r.owner, uid_is_admin(c->uid) ?
+	    ", and runs as root: only root types into it" :
+	    ", who types into it");
+	return (false);
+}
+
+static bool
+attach_state(struct peer *p, uint32_t id, const struct session *s)
+{
+	switch (s->state) {
+	case S_RUNNING:
+		if (s->worker != NULL)
+			return (true);
+		break;
+	case S_STARTING:
+		peer_error(p, id, "session.starting", "session %s is only "
+		    "starting: try again", s->rec.r.session);
+		return (false);
+	default:
+		break;
+	}
+	peer_error(p, id, "session.ended", "session %s has ended: nothing "
+	    "runs in it", s->rec.r.session);
+	return (false);
+}
+
+/* NULL: ERROR was answered. */
+static struct session *
+attach_session(struct peer *p, uint32_t id, const char *sid)
+{
+	struct session	*s = client_session(p, id, sid);
+
+	if (s == NULL || !attach_may(p, id, s) || !attach_state(p, id, s))
+		return (NULL);
+	return (s);
+}
+
+/*
+ * The answer, and with it the connection is the worker's: what followed the
+ * request already, nobody would ever read. -1: it was refused.
+ */
+static int
+attach_take(struct peer *p, uint32_t id, const struct session *s)
+{
+	struct client	*c = p->ctx;
+	int		 fd;
+
+	if (p->ib.inlen > 0) {
+		peer_error(p, id, "protocol.order", "something followed before "
+		    "the answer: wait for it");
+		return (-1);
+	}
+	client_send_brief(c, id, s);
+	if (peer_release(p, &fd) == -1) {
+		peer_error(p, id, "limit.unread", "earlier answers were not "
+		    "read: read them first");
+		return (-1);
+	}
+	c->peer = NULL;
+	client_drop(c);
+	return (fd);
+}
+
+void
+client_on_join(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s;
+	int			 fd;
+
+	if ((s = attach_session(p, msg->id, m->session)) == NULL)
+		return;
+	if (!s->rec.r.tty) {
+		peer_error(p, msg->id, "session.noterminal", "session %s has "
+		    "no terminal: its command works through pipes",
+		    s->rec.r.session);
+		return;
+	}
+	if ((fd = attach_take(p, msg->id, s)) != -1)
+		peer_send(s->worker, MSG_ATTACH, 0, fd, NULL);
+}
+
+/* NULL, or what is wrong: code in *code, the value in *value. */
+static const char *
+exec_wrong(const struct m_EXEC *m, const struct session *s,
+    const char **code, const char **value)
+{
+	size_t	i;
+
+	*value = "";
+	*code = "command.none";
+	if (m->argv.n == 0 || m->argv.v[0][0] == '\0')
+		return ("there is no command");
+	*code = "env.invalid";
+	if (m->env.n > EXEC_ENV_MAX ||
+	    m->env.n + s->rec.r.env.n >= LIMIT_ARGC)
+		return ("too many variables");
+	for (i = 0; i < m->env.n; i++)
+		if (!env_valid(m->env.v[i]) || env_never(m->env.v[i])) {
+			*value = m->env.v[i];
+			return ("this variable does not enter a session");
+		}
+	*code = "command.toolong";
+	if (strv_bytes(&m->argv) + strv_bytes(&m->env) +
+	    strv_bytes(&s->rec.r.env) > LISTS_BYTES)
+		return ("command and environment are too long, together");
+	*code = "cwd.invalid";
+	if (m->cwd != NULL && !path_is_canonical(m->cwd)) {
+		*value = m->cwd;
+		return ("the folder is not an absolute, clean path");
+	}
+	*code = "size.invalid";
+	if (m->rows > UINT16_MAX || m->cols > UINT16_MAX)
+		return ("a size out of bounds");
+	return (NULL);
+}
+
+static bool
+env_over(const char *own, const struct strv *more)
+{
+	size_t	i, len = strcspn(own, "=") + 1;
+
+	for (i = 0; i < more->n; i++)
+		if (strncmp(own, more->v[i], len) == 0)
+			return (true);
+	return (false);
+}
+
+/* The session's environment, with the request's variables over it. */
+static void
+exec_send(struct session *s, uint32_t n, const struct m_EXEC *m, int fd)
+{
+	struct m_EXEC	  all = *m;
+	const char	**own, **env;
+	char		  mark[64];
+	size_t		  i;
+
+	own = session_env(s, mark, sizeof(mark));
+	env = calloc(s->rec.r.env.n + m->env.n + 2, sizeof(*env));
+	if (env == NULL)
+		fatal("environment");
+	all.env.n = 0;
+	for (i = 0; own[i] != NULL; i++)
+		if (!env_over(own[i], &m->env))
+			env[all.env.n++] = own[i];
+	for (i = 0; i < m->env.n; i++)
+		env[all.env.n++] = m->env.v[i];
+	all.env.v = env;
+	all.session = s->rec.r.session;
+	if (all.cwd == NULL)
+		all.cwd = s->rec.r.cwd;
+	all.umask = s->rec.r.umask;
+	peer_send(s->worker, MSG_EXEC, n, -1, &all);
+	peer_send(s->worker, MSG_ATTACH, n, fd, NULL);
+	free(own);
+	free(env);
+}
+
+void
+client_on_exec(struct peer *p, struct msg *msg)
+{
+	static uint32_t		 number;
+	const struct m_EXEC	*m = msg->body;
+	const char		*code, *value, *why;
+	struct session		*s;
+	int			 fd;
+
+	if ((s = attach_session(p, msg->id, m->session)) == NULL)
+		return;
+	if ((why = exec_wrong(m, s, &code, &value)) != NULL) {
+		peer_error(p, msg->id, code, "%s%s%s", value,
+		    value[0] == '\0' ? "" : ": ", why);
+		return;
+	}
+	if ((fd = attach_take(p, msg->id, s)) == -1)
+		return;
+	/* 0 is the session's own. */
+	if (++number == 0)
+		number++;
+	exec_send(s, number, m, fd);
+}
