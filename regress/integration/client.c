@@ -11,6 +11,9 @@
  *	leave SID	asks for its patch and goes in the middle of it
  *	slow SID	asks for its patch and reads a little of it each second
  *	owner SID	asks for all that is its owner's, each on a line
+ *	types SID	asks for its terminal, and for a command in it
+ *	follow SID	the same, and says more before the answer
+ *	halfway SID	the same, and is gone at once; and in half a request
  *	plain PROJECT	NEW with nothing that is optional: a command that
  *			writes its umask there; says the session's id
  * What the suite says before it hangs up is printed, made visible.
@@ -310,6 +313,83 @@ plain(const char *project)
 	printf("%s\n", sid);
 }
 
+static void
+asked(struct imsgbuf *ib, int fd)
+{
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
+}
+
+static const char	*true_argv[] = { "true", NULL };
+
+static void
+types(const char *sid)
+{
+	struct m_SID	join = { .session = sid };
+	struct m_EXEC	exec = { .session = sid, .argv = { 1, true_argv } };
+	struct imsgbuf	ib;
+
+	asked(&ib, connected());
+	ask(&ib, MSG_JOIN, &join);
+	imsg_clear(&ib);
+	asked(&ib, connected());
+	ask(&ib, MSG_EXEC, &exec);
+	imsg_clear(&ib);
+	exit(0);
+}
+
+/* In one write, so that it is there when the request is looked at. */
+static void
+follow(const char *sid)
+{
+	struct m_EXEC	 exec = { .session = sid, .argv = { 1, true_argv } };
+	struct imsgbuf	 ib;
+	struct msg	 msg;
+	struct outbuf	*a, *b;
+	const char	*why = "";
+	uint8_t		 both[8192];
+
+	asked(&ib, connected());
+	if (imsg_compose(&ib, MSG_EXEC, 1, -1, &exec) == -1 ||
+	    imsg_compose(&ib, MSG_LIST, 2, -1, NULL) == -1)
+		err(2, "EXEC");
+	a = TAILQ_FIRST(&ib.out);
+	b = TAILQ_NEXT(a, entry);
+	memcpy(both, a->data, a->len);
+	memcpy(both + a->len, b->data, b->len);
+	put(ib.fd, both, a->len + b->len);
+	do
+		if (imsg_recv(&ib, &msg, 20000, &why) != 1)
+			errx(2, "no answer: %s", why);
+	while (msg.id == 0);
+	if (msg.type != MSG_ERROR || strcmp(((const struct m_ERROR *)
+	    msg.body)->code, "protocol.order") != 0)
+		errx(2, "%s where ERROR was due", proto_name(msg.type));
+	exit(0);
+}
+
+static void
+halfway(const char *sid)
+{
+	struct m_EXEC	 exec = { .session = sid, .argv = { 1, true_argv } };
+	struct m_SID	 join = { .session = sid };
+	struct imsgbuf	 ib;
+	int		 i;
+
+	for (i = 0; i < 50; i++) {
+		asked(&ib, connected());
+		if (imsg_send(&ib, i % 2 == 0 ? MSG_EXEC : MSG_JOIN, 1, -1,
+		    i % 2 == 0 ? (void *)&exec : (void *)&join) == -1)
+			err(2, "EXEC");
+		imsg_clear(&ib);
+		asked(&ib, connected());
+		header(ib.fd, MSG_EXEC, 100, 16);
+		imsg_clear(&ib);
+	}
+	exit(0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -333,6 +413,12 @@ main(int argc, char **argv)
 		slow(argv[3]);
 	else if (strcmp(argv[2], "owner") == 0 && argc > 3)
 		owner(argv[3]);
+	else if (strcmp(argv[2], "types") == 0 && argc > 3)
+		types(argv[3]);
+	else if (strcmp(argv[2], "follow") == 0 && argc > 3)
+		follow(argv[3]);
+	else if (strcmp(argv[2], "halfway") == 0 && argc > 3)
+		halfway(argv[3]);
 	else if (strcmp(argv[2], "plain") == 0 && argc > 3)
 		plain(argv[3]);
 	else {

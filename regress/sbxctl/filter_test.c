@@ -13,6 +13,8 @@
 
 #define ROOM	(1 << 16)
 
+static bool	quiet;		/* what the filters are told at first */
+
 static void
 fail_bytes(const char *what, const char *in, size_t inlen, const uint8_t *got,
     size_t gotlen, const char *want)
@@ -41,6 +43,7 @@ feed_split(const char *what, const char *in, size_t len, const char *want,
 	size_t		n;
 
 	filter_init(&f, utf8, false);
+	f.quiet = quiet;
 	n = filter_out(&f, (const uint8_t *)in, at, out);
 	n += filter_out(&f, (const uint8_t *)in + at, len - at, out + n);
 	if (n != strlen(want) || memcmp(out, want, n) != 0)
@@ -57,6 +60,7 @@ feed(const char *what, const char *in, size_t len, const char *want, bool utf8)
 	for (i = 0; i <= len; i++)
 		feed_split(what, in, len, want, utf8, i);
 	filter_init(&f, utf8, false);
+	f.quiet = quiet;
 	for (i = 0; i < len; i++)
 		n += filter_out(&f, (const uint8_t *)in + i, 1, out + n);
 	if (n != strlen(want) || memcmp(out, want, n) != 0)
@@ -416,6 +420,57 @@ ATF_TC_BODY(noise, tc)
 	}
 }
 
+/* Where another terminal answers, or nobody waits: no query goes through, and
+ * all else does. */
+static const struct row	queries_rows[] = {
+	{ "device", "a\033[cb\033[>0cc\033[=cd", "abcd" },
+	{ "device, the old way", "a\033Zb", "ab" },
+	{ "device, as a C1 control", "a\302\232b", "ab" },
+	{ "cursor and status", "a\033[6nb\033[?6nc\033[5nd", "abcd" },
+	{ "mode", "a\033[?2026$pb", "ab" },
+	{ "keys", "a\033[?ub", "ab" },
+	{ "version", "a\033[>qb", "ab" },
+	{ "window", "a\033[18tb\033[14tc", "abc" },
+	{ "answerback", "a\005b", "ab" },
+	{ "background", "a\033]11;?\033\\b", "a\033]11;\033\\b" },
+	{ "background, by BEL", "a\033]11;?\ab", "a\033]11;\033\\b" },
+	{ "palette", "\033]4;1;?\ab", "\033]4;1;\033\\b" },
+	{ "settings", "a\033P$qm\033\\b", "ab" },
+	{ "capabilities", "a\033P+q544e;636f\033\\b", "ab" },
+	{ "graphics", "a\033_Gi=31,a=q;AAAA\033\\b", "ab" },
+	{ "an ESC Z inside a string", "a\033]0;t\033Zb", "a\033]0;t\033\\b" },
+	{ "modes and colours", "\033[?1049h\033[1;31mx\033[?2004h\033[2J",
+	  NULL },
+	{ "a colour that is set", "\033]11;#102030\033\\x", NULL },
+	{ "sixel", "\033Pq#0;2;0;0;0#0~~@@\033\\x", NULL },
+	{ "title, link", "\033]0;what?\a\033]8;;http://a/?b\033\\x", NULL },
+	{ "keys that are pushed", "\033[>1u\033[<u", NULL },
+};
+
+ATF_TC_WITHOUT_HEAD(quiet_queries);
+ATF_TC_BODY(quiet_queries, tc)
+{
+	struct filter	f;
+	uint8_t		out[ROOM];
+	size_t		i;
+
+	quiet = true;
+	ROWS(queries_rows, true);
+	for (i = 0; i < sizeof(queries_rows) / sizeof(queries_rows[0]); i++) {
+		filter_init(&f, true, false);
+		f.quiet = true;
+		filter_out(&f, (const uint8_t *)queries_rows[i].in,
+		    strlen(queries_rows[i].in), out);
+		ATF_CHECK_EQ_MSG(0, filter_pending(&f), "%s",
+		    queries_rows[i].what);
+	}
+	/* What a terminal is in the middle of, it is let out of. */
+	filter_init(&f, true, false);
+	filter_out(&f, (const uint8_t *)"\033]2;half", 8, out);
+	i = filter_out(&f, (const uint8_t *)"\030x", 2, out);
+	ATF_CHECK(i == 2 && memcmp(out, "\030x", 2) == 0);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, goes_through);
@@ -427,5 +482,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, queries);
 	ATF_TP_ADD_TC(tp, fence);
 	ATF_TP_ADD_TC(tp, noise);
+	ATF_TP_ADD_TC(tp, quiet_queries);
 	return (atf_no_error());
 }

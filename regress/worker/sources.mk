@@ -12,3 +12,5 @@ regress/worker/client_test_SRCS = $(worker_SCRIPTED)
 regress/worker/lifeline_test_SRCS = $(worker_SCRIPTED)
 regress/worker/attach_test_SRCS = $(worker_SESSION) regress/worker/viewer.c
 regress/worker/exec_test_SRCS = $(worker_SCRIPTED) regress/worker/viewer.c
+regress/worker/attach_long_test_SRCS = $(worker_SESSION) \
+	regress/worker/viewer.c
