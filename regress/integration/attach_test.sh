@@ -30,7 +30,7 @@ att_wait()
 		status=0
 		eval "wait \$att_pid_$att_t" || status=$?
 		if [ "$status" -eq 99 ]; then
-			cat "$att_t.out" "$att_t.err" >&2
+			tail -n 30 ./*.out ./*.err >&2
 			atf_fail "terminal $att_t did not go that way"
 		fi
 	done
@@ -632,6 +632,110 @@ theirs_body()
 	int_end
 }
 
+atf_test_case lost
+lost_head()
+{
+	atf_set descr "worker or suite killed: one line for who is attached"
+	atf_set require.user root
+}
+lost_body()
+{
+	int_begin
+	int_who user
+	for who in worker sbxd; do
+		att_new "$who" sh -c 'echo up; sleep 1000'
+		att_at a sh -c 'sbxctl attach "$0" 2>line' "$sid" <<-'EOT'
+			expect up
+			touch a.up
+			end
+		EOT
+		int_wait_file a.up
+		rm a.up
+		if [ "$who" = worker ]; then
+			# shellcheck disable=SC2046 # one
+			kill -9 $(int_pids sbx-worker)
+		else
+			kill -9 "$(int_pids sbxd)"
+		fi
+		att_wait a
+		atf_check_equal 125 "$status"
+		atf_check_equal 1 "$(wc -l <line)"
+		atf_check -o match:'terminal is gone' cat line
+	done
+	int_suite
+	for n in worker sbxd; do
+		int_wait sh -c "sbxctl ls | grep -q '$n .*ended'"
+		atf_check -o ignore sbxctl rm --discard "$n"
+	done
+	int_end
+}
+
+atf_test_case embedded
+embedded_head()
+{
+	atf_set descr "new starts a suite where none runs, which lives as long \
+as its session"
+	atf_set require.user root
+}
+embedded_body()
+{
+	int_tools
+	int_clean_mark
+	int_who user
+	att_new e sh -c 'echo up; read x; echo got $x; exit 5'
+	sleep 3
+	atf_check_equal running "$(int_state e)"
+	att_one sbxctl attach "$sid" <<-'EOT'
+		expect up
+		send x\n
+		expect got x
+		end
+	EOT
+	atf_check_equal 5 "$status"
+	int_clean_check
+	atf_check -o match:"$sid .*ended 5" sbxctl ls
+	int_clean_check
+}
+
+atf_test_case reviewed
+reviewed_head()
+{
+	atf_set descr "a review freezes the session: who is attached, and \
+further commands, wait, and go on"
+	atf_set require.user root
+	atf_set timeout 120
+}
+reviewed_body()
+{
+	int_begin
+	int_who user
+	att_new r sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); echo x >f$i
+	    done; echo up; while read x; do echo "got $x"; done'
+	att_at a sbxctl attach "$sid" <<-'EOT'
+		expect up
+		touch a.up
+		await reviewed
+		send end\n
+		expect got end
+		send \x04
+		end
+	EOT
+	int_wait_file a.up
+	(for i in 1 2 3 4 5 6; do
+		sbxctl changes "$sid" >changes || exit 1
+	done) &
+	for i in $(seq 30); do
+		atf_check -o inline:"$i\n" sbxctl exec "$sid" echo "$i"
+	done
+	wait $! || atf_fail "changes"
+	atf_check -o match:'A  f3000' cat changes
+	touch reviewed
+	att_wait a
+	atf_check_equal 0 "$status"
+	att_end
+	int_end
+}
+
 atf_test_case refused
 refused_head()
 {
@@ -704,7 +808,7 @@ refused_body()
 atf_init_test_cases()
 {
 	for c in detached shared asked sizes keys stopped crowd homes early \
-	    theirs refused; do
+	    theirs lost embedded reviewed refused; do
 		atf_add_test_case "$c"
 	done
 }

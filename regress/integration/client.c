@@ -359,13 +359,14 @@ follow(const char *sid)
 	memcpy(both, a->data, a->len);
 	memcpy(both + a->len, b->data, b->len);
 	put(ib.fd, both, a->len + b->len);
-	do
-		if (imsg_recv(&ib, &msg, 20000, &why) != 1)
-			errx(2, "no answer: %s", why);
-	while (msg.id == 0);
+	while (imsg_recv(&ib, &msg, 20000, &why) == 1 && msg.id == 0)
+		msg_free(&msg);
 	if (msg.type != MSG_ERROR || strcmp(((const struct m_ERROR *)
 	    msg.body)->code, "protocol.order") != 0)
-		errx(2, "%s where ERROR was due", proto_name(msg.type));
+		errx(2, "%s where ERROR was due: %s", proto_name(msg.type),
+		    why);
+	msg_free(&msg);
+	imsg_clear(&ib);
 	exit(0);
 }
 

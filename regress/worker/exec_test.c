@@ -322,9 +322,11 @@ init_down(struct viewer *v, const char *what)
 	ATF_CHECK_STREQ_MSG("init.protocol",
 	    ((const struct m_ERROR *)msg.body)->code, "%s", what);
 	msg_free(&msg);
-	do
+	ATF_REQUIRE_EQ(1, imsg_recv(&v->ib, &msg, 5000, &why));
+	if (msg.type == MSG_RUNNING) {
+		msg_free(&msg);
 		ATF_REQUIRE_EQ(1, imsg_recv(&v->ib, &msg, 5000, &why));
-	while (msg.type == MSG_RUNNING);
+	}
 	ATF_REQUIRE_EQ(MSG_ERROR, msg.type);
 	ATF_CHECK_STREQ_MSG("session.ended",
 	    ((const struct m_ERROR *)msg.body)->code, "%s", what);
