@@ -60,10 +60,14 @@ attach_state(struct peer *p, uint32_t id, const struct session *s)
 static struct session *
 attach_session(struct peer *p, uint32_t id, const char *sid)
 {
-	struct session	*s = client_session(p, id, sid);
+	const struct client	*c = p->ctx;
+	struct session		*s = client_session(p, id, sid);
 
 	if (s == NULL || !attach_may(p, id, s) || !attach_state(p, id, s))
 		return (NULL);
+	if (c->uid != s->rec.r.peer)
+		log_info("session %s: uid %u types into it, whose owner is %s",
+		    s->rec.r.session, (unsigned int)c->uid, s->rec.r.owner);
 	return (s);
 }
 

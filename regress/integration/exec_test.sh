@@ -116,6 +116,20 @@ terminal_body()
 		atf_fail "status $status"
 	}
 	atf_check cmp before after
+	# E82: nothing is typed into a terminal from inside, into this one
+	# neither.
+	echo end >steps
+	pty steps sbxctl exec "$sid" "$tools/inside" forbidden >shown 2>wrong ||
+	    atf_fail "inside forbidden: $?"
+	atf_check_equal 5 "$(grep -c '^ioctl EPERM' shown)"
+	# E86: the last output and the true status, each time.
+	for i in 1 2 3; do
+		status=0
+		pty steps sbxctl exec "$sid" sh -c 'seq 20000; kill -9 $$' \
+		    >shown 2>wrong || status=$?
+		atf_check_equal 137 "$status"
+		atf_check_equal 20000 "$(grep -c '^[0-9]*.$' shown)"
+	done
 	# Its terminal goes: so does it, and nothing else.
 	printf 'expect up\nhangup\n' >steps
 	pty steps sbxctl exec "$sid" sh -c \
