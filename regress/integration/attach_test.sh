@@ -403,6 +403,7 @@ stopped_body()
 {
 	int_begin
 	int_who user
+	ATT_SIZE='-w 120'
 	att_new flood sh -c 'echo up; read x; yes "$0" |
 	    head -c 50000000; echo all; read x' "$(seq -s " " 30)"
 	att_at a sh -c 'echo $$ >a.pid; exec sbxctl attach "$0"' "$sid" <<-'EOT'
@@ -428,7 +429,10 @@ stopped_body()
 	int_wait_file b.up
 	kill -STOP "$(cat b.pid)"
 	touch stopped
-	int_wait_file a.done
+	# As long as the other one, which gives up by itself.
+	while [ ! -e a.done ] && kill -0 "$(cat a.pid)"; do
+		sleep 0.1
+	done
 	# It was b that was not there: the end of it is what it gets.
 	kill -CONT "$(cat b.pid)"
 	touch goes-on

@@ -1,5 +1,5 @@
 /*
- * A terminal with somebody at it: pty [-r ROWS] [-c COLUMNS] SCRIPT COMMAND...
+ * A terminal with somebody at it: pty [-r N] [-c N] [-w N] SCRIPT COMMAND...
  * runs the command on a new terminal and does what the script's lines say:
  *	expect TEXT	wait for it in what came since the last expect
  *	never TEXT	it has not come at all so far
@@ -30,10 +30,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS	20000
 #define NOT_FOLLOWED	99
 
 static int	 master;
+static long	 patience_ms = 20000;	/* -w, in seconds */
 static pid_t	 child;
 static char	*shown;
 static size_t	 nshown, room, seen;
@@ -123,7 +123,7 @@ unescape(char *text)
 static void
 expect(const char *line, const char *text, size_t len)
 {
-	long	deadline = now_ms() + PATIENCE_MS;
+	long	deadline = now_ms() + patience_ms;
 	char	*at;
 	bool	more = true;
 
@@ -146,7 +146,7 @@ expect(const char *line, const char *text, size_t len)
 static void
 send(const char *line, const char *text, size_t len)
 {
-	long	deadline = now_ms() + PATIENCE_MS;
+	long	deadline = now_ms() + patience_ms;
 	ssize_t	n;
 
 	while (len > 0) {
@@ -186,7 +186,7 @@ pause_ms(long ms)
 static void
 await(const char *line, const char *file)
 {
-	long	deadline = now_ms() + PATIENCE_MS;
+	long	deadline = now_ms() + patience_ms;
 
 	while (access(file, F_OK) == -1) {
 		if (now_ms() > deadline)
@@ -208,7 +208,7 @@ touch(const char *line, const char *file)
 static int
 end(const char *line)
 {
-	long	deadline = now_ms() + PATIENCE_MS;
+	long	deadline = now_ms() + patience_ms;
 	int	status;
 	pid_t	r;
 
@@ -316,7 +316,7 @@ main(int argc, char **argv)
 	FILE		*script;
 	int		 c, status;
 
-	while ((c = getopt(argc, argv, "+r:c:")) != -1)
+	while ((c = getopt(argc, argv, "+r:c:w:")) != -1)
 		switch (c) {
 		case 'r':
 			ws.ws_row = (unsigned short)strtol(optarg, NULL, 10);
@@ -324,11 +324,15 @@ main(int argc, char **argv)
 		case 'c':
 			ws.ws_col = (unsigned short)strtol(optarg, NULL, 10);
 			break;
+		case 'w':
+			patience_ms = 1000 * strtol(optarg, NULL, 10);
+			break;
 		default:
 			return (NOT_FOLLOWED);
 		}
 	if (argc - optind < 2)
-		errx(NOT_FOLLOWED, "usage: pty [-r N] [-c N] script command");
+		errx(NOT_FOLLOWED, "usage: pty [-r N] [-c N] [-w N] script "
+		    "command");
 	if ((script = fopen(argv[optind], "re")) == NULL)
 		err(NOT_FOLLOWED, "%s", argv[optind]);
 	start(argv + optind + 1, &ws);
