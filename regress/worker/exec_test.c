@@ -171,6 +171,27 @@ ATF_TC_BODY(hangup, tc)
 	end();
 }
 
+/* Its client does not read: that is between the two of them, and keeps
+ * neither the session's own terminal nor its end up. */
+ATF_TC_WITHOUT_HEAD(asleep);
+ATF_TC_BODY(asleep, tc)
+{
+	static struct viewer	a, b;
+	int64_t			before;
+
+	begin();
+	viewer_exec(&s, &a, true, ARGV("yes"));
+	viewer_exec(&s, &b, false, ARGV("yes"));
+	viewer_await(&a, &a.t.running, "RUNNING");
+	viewer_await(&b, &b.t.running, "RUNNING");
+	a.asleep = b.asleep = true;
+	session_say(&s, "word\r");
+	session_expect(&s, "word\r\nword\r\n");
+	before = session_now();
+	end();
+	ATF_CHECK(session_now() - before < 10000);
+}
+
 /* The session's command ends: so does all else, and each client is told. */
 ATF_TC_WITHOUT_HEAD(session_ends);
 ATF_TC_BODY(session_ends, tc)
@@ -449,6 +470,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, statuses);
 	ATF_TP_ADD_TC(tp, background);
 	ATF_TP_ADD_TC(tp, hangup);
+	ATF_TP_ADD_TC(tp, asleep);
 	ATF_TP_ADD_TC(tp, session_ends);
 	ATF_TP_ADD_TC(tp, session_ended);
 	ATF_TP_ADD_TC(tp, many);
