@@ -143,6 +143,17 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STRV, paths, OPT, LIMIT_PATHS) /* below the project; none: all */ \
 	F(STR,  actor, OPT, LIMIT_NAME)
 
+/* A new command, in a new terminal or without one, over the layer of a session
+ * that has ended; everything else is as it was frozen. Answered as NEW is. */
+#define PROTO_FIELDS_RESUME(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STRV, argv, OPT, LIMIT_ARGC)	/* none: the recorded one */	\
+	F(STRV, term, OPT, 8)	/* TERM=, COLORTERM=: the terminal's */	\
+	F(BOOL, tty, REQ, 0)						\
+	F(U64,  rows, OPT, 0)						\
+	F(U64,  cols, OPT, 0)						\
+	F(BOOL, attach, REQ, 0)
+
 /* sbxd -> client: a session as LIST, SHOW, WAIT and NEW answer it */
 #define PROTO_FIELDS_SESSION(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
@@ -204,7 +215,10 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(PATH, project, REQ, LIMIT_PATH)				\
 	F(STRV, hide, OPT, LIMIT_PATHS)					\
 	F(STRV, ro, OPT, LIMIT_PATHS)					\
-	F(STRV, argv, OPT, LIMIT_ARGC)	/* for executables below /run */
+	F(STRV, argv, OPT, LIMIT_ARGC)	/* for executables below /run */ \
+	F(BOOL, again, OPT, 0)	/* a resume: the layer has to be there, */ \
+	F(U64,  dev, OPT, 0)	/* and the project to be this folder */	\
+	F(U64,  ino, OPT, 0)
 
 #define PROTO_FIELDS_MOUNTED(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
@@ -466,7 +480,7 @@ X(SFD,      SFD,     ROLE_SPAWN | ROLE_SBXD | ROLE_MOUNTD | ROLE_WORKER | ROLE_I
 		     ROLE_WORKER | ROLE_INIT,				\
 		     FD_ONE, LIMIT_SMALL)				\
 X(SENDED,   SENDED,  ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
-X(KILL,     SID,     ROLE_SBXD, ROLE_SPAWN, FD_NONE, LIMIT_SMALL)	\
+X(KILL,     SID,     ROLE_CLIENT | ROLE_SBXD, ROLE_SBXD | ROLE_SPAWN, FD_NONE, LIMIT_SMALL) \
 X(KILLED,   SID,     ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(FREEZE,   SID,     ROLE_SBXD, ROLE_SPAWN, FD_NONE, LIMIT_SMALL)	\
 X(FROZEN,   SID,     ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
@@ -522,14 +536,20 @@ X(IGNORED,  IGNORED, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD 
 X(LANDING,  LANDING, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_FRAME) \
 X(LANDED,   LANDED,  ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_LARGE) \
 X(CHUNK,    CHUNK,   ROLE_SBXD, ROLE_CLIENT, FD_NONE, LIMIT_FRAME)	\
-/* before RELEASED: nothing is in the project's layer */	\
+/* before RELEASED, and before MOUNTED of a resume: nothing is in the layer \
+ * of the project */							\
 X(PRISTINE, SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 /* the connection becomes a terminal of that session's; ATTACH is what hands \
  * it to the worker */							\
 X(JOIN,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(EXEC,     EXEC,    ROLE_CLIENT | ROLE_SBXD | ROLE_WORKER, ROLE_SBXD | ROLE_WORKER | ROLE_INIT, FD_NONE, LIMIT_LARGE) \
 X(TURN,     TURN,    ROLE_WORKER, ROLE_CLIENT, FD_NONE, LIMIT_SMALL)	\
-X(GAP,      GAP,     ROLE_WORKER, ROLE_CLIENT, FD_NONE, LIMIT_SMALL)
+X(GAP,      GAP,     ROLE_WORKER, ROLE_CLIENT, FD_NONE, LIMIT_SMALL)	\
+									\
+/* STOP: HUP and TERM, five seconds, then the end; KILL: at once. Both are \
+ * answered by SESSION when the session has ended. */			\
+X(STOP,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(RESUME,   RESUME,  ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_LARGE)
 
 enum msg_type {
 	MSG_INVALID = 0,
@@ -559,7 +579,7 @@ X(PREP) X(MOUNTED) X(VIEW) X(CLEAN) X(NET) X(SETUP) X(PTY) X(RUNNING)	\
 X(EXITED) X(DATA) X(RESIZE) X(SIGNAL) X(WORD) X(CHILD) X(STATUS)	\
 X(SEAL) X(SEALED) X(JOB) X(WORK) X(LFD) X(BYTES) X(CHANGE) X(SKIPPED)	\
 X(IGNORED) X(LANDING) X(CHUNK) X(LANDED) X(TEXT) X(SETTING)		\
-X(EXEC) X(TURN) X(GAP)
+X(EXEC) X(TURN) X(GAP) X(RESUME)
 
 #define X(name)	struct m_##name { PROTO_FIELDS_##name(PROTO_MEMBER) };
 PROTO_BODIES(X)

@@ -73,6 +73,25 @@ prep_folder(const char *code, const char *what, const char *path)
 	return (fd);
 }
 
+/* What was changed was changed in that folder, and lands there only. */
+static int
+prep_moved(const struct prep *p)
+{
+	const struct m_PREP	*m = p->m;
+	struct stat		 st;
+
+	if (!m->again)
+		return (0);
+	if (fstat(p->w.project_fd, &st) == -1)
+		return (fault_errno("mount.project", "project %s",
+		    shown(m->project)));
+	if (st.st_dev == m->dev && st.st_ino == m->ino)
+		return (0);
+	return (fault("project.moved", "project %s is another folder than the "
+	    "one that this session was made on: put that one back there, or "
+	    "start a new session", shown(m->project)));
+}
+
 static int
 prep_folders(struct prep *p)
 {
@@ -83,7 +102,7 @@ prep_folders(struct prep *p)
 		return (fault("mount.project", "project /: the whole machine "
 		    "is no project: choose a folder below it"));
 	if ((w->project_fd = prep_folder("mount.project", "project",
-	    m->project)) == -1 ||
+	    m->project)) == -1 || prep_moved(p) == -1 ||
 	    (w->home_fd = prep_folder("mount.home", "home", m->home)) == -1)
 		return (-1);
 	w->project = m->project;

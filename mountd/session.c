@@ -232,8 +232,16 @@ mountd_on_prep(struct peer *p, struct msg *msg)
 	struct session		*s;
 
 	(void)p;
-	if ((s = session_for(msg, m->session, true)) == NULL)
+	/* A session whose layer is gone is not given an empty one. */
+	if ((s = session_for(msg, m->session, !m->again)) == NULL)
 		return;
+	if (s->mounted) {
+		refuse(msg->id, s->id, "mount.busy", "this session is "
+		    "mounted");
+		return;
+	}
+	if (m->again && layer_is_pristine(s->store))
+		answer(msg->id, MSG_PRISTINE, s->id);
 	if (session_remember(s, m) == -1)
 		fatal("session %s", s->id);
 	if (!spare_take(s, msg))

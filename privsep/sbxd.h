@@ -54,6 +54,7 @@ struct client {
 	TAILQ_ENTRY(client) entry;
 	struct peer	*peer;
 	uid_t		 uid;
+	gid_t		 gid;
 	unsigned int	 waits;		/* WAITs and DOCTORs under way */
 	int		 stream;	/* a patch that it reads, -1 */
 	uint32_t	 stream_id;
@@ -86,6 +87,9 @@ struct session {
 	/* start */
 	bool		 started, mounted, netup, sealed, went;
 	bool		 ran;		/* the command was executed, once */
+	struct record	 before;	/* of a resume, until it runs */
+	bool		 empty;		/* a resume's layer */
+	struct event	*grace;		/* of a STOP or KILL */
 	uint64_t	 ns[8];		/* inodes, by enum in sbxd_helper.c */
 	/* teardown: answers owed */
 	bool		 killed, released;
@@ -183,6 +187,9 @@ bool		 uid_is_admin(uid_t);
 bool		 client_may(const struct client *, const struct session *);
 /* Finds the session of a request or answers ERROR. */
 struct session	*client_session(struct peer *, uint32_t, const char *sid);
+/* Answered by SESSION when it has ended; false: an ERROR is answered. */
+bool		 client_await(struct client *, uint32_t, struct session *,
+		    bool remove);
 bool		 owner_is(struct peer *, uint32_t, const struct session *);
 void		 client_send_session(struct client *, uint32_t,
 		    const struct session *);
@@ -221,6 +228,10 @@ void		 client_on_new(struct peer *, struct msg *);
 /* A session's environment with its mark at the end: mark lends the memory,
  * the list is the caller's to free. */
 const char	**session_env(const struct session *, char *mark, size_t);
+/* Everything that makes its processes is sent, of m only the terminal is
+ * looked at. -1: errno, and *what says where it failed. */
+int		 session_start(struct session *, struct client *, uint32_t,
+		    const struct m_NEW *, const char **what);
 /* Mounted, network up, sealed: the command may be executed. */
 void		 session_advance(struct session *);
 void		 session_running(struct session *);
@@ -229,6 +240,17 @@ void		 session_seal(struct session *);
 /* sbxd_attach.c */
 void		 client_on_join(struct peer *, struct msg *);
 void		 client_on_exec(struct peer *, struct msg *);
+
+/* sbxd_life.c */
+void		 client_on_stop(struct peer *, struct msg *);
+void		 client_on_kill(struct peer *, struct msg *);
+void		 client_on_resume(struct peer *, struct msg *);
+/* No STOP or KILL waits for it any more. */
+void		 session_grace_end(struct session *);
+/* Nothing is in its project's layer: drift is counted from now on. */
+void		 session_resume_empty(struct session *);
+/* It did not come to run: the session is as it was. */
+void		 session_resume_undo(struct session *);
 
 /* sbxd_worker.c */
 int		 worker_listen(const char *id);

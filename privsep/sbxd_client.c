@@ -228,6 +228,9 @@ client_on_hello(struct peer *p, struct msg *msg)
 	peer_permit(p, MSG_DOCTOR, PERMIT_ALWAYS);
 	peer_permit(p, MSG_JOIN, PERMIT_ALWAYS);
 	peer_permit(p, MSG_EXEC, PERMIT_ALWAYS);
+	peer_permit(p, MSG_STOP, PERMIT_ALWAYS);
+	peer_permit(p, MSG_KILL, PERMIT_ALWAYS);
+	peer_permit(p, MSG_RESUME, PERMIT_ALWAYS);
 }
 
 static void
@@ -252,12 +255,29 @@ client_on_show(struct peer *p, struct msg *msg)
 		client_send_session(p->ctx, msg->id, s);
 }
 
+bool
+client_await(struct client *c, uint32_t id, struct session *s, bool remove)
+{
+	struct waiter	*w;
+
+	if (client_waits(c, id))
+		return (false);
+	if ((w = calloc(1, sizeof(*w))) == NULL) {
+		peer_error(c->peer, id, "memory", "out of memory");
+		return (false);
+	}
+	w->client = c;
+	w->id = id;
+	w->remove = remove;
+	TAILQ_INSERT_TAIL(&s->waiters, w, entry);
+	return (true);
+}
+
 static void
 client_on_wait(struct peer *p, struct msg *msg)
 {
 	const struct m_WAIT	*m = msg->body;
 	struct session		*s;
-	struct waiter		*w;
 
 	if ((s = client_session(p, msg->id, m->session)) == NULL ||
 	    (m->remove && !owner_is(p, msg->id, s)))
@@ -266,16 +286,8 @@ client_on_wait(struct peer *p, struct msg *msg)
 		client_send_session(p->ctx, msg->id, s);
 		return;
 	}
-	if (client_waits(p->ctx, msg->id))
+	if (!client_await(p->ctx, msg->id, s, m->remove))
 		return;
-	if ((w = calloc(1, sizeof(*w))) == NULL) {
-		peer_error(p, msg->id, "memory", "out of memory");
-		return;
-	}
-	w->client = p->ctx;
-	w->id = msg->id;
-	w->remove = m->remove;
-	TAILQ_INSERT_TAIL(&s->waiters, w, entry);
 	if (m->remove && s->pristine)
 		session_untouched(s);
 }
@@ -294,6 +306,9 @@ static const struct handler client_table[] = {
 	{ MSG_DOCTOR, PERMIT_NO, client_on_doctor },
 	{ MSG_JOIN, PERMIT_NO, client_on_join },
 	{ MSG_EXEC, PERMIT_NO, client_on_exec },
+	{ MSG_STOP, PERMIT_NO, client_on_stop },
+	{ MSG_KILL, PERMIT_NO, client_on_kill },
+	{ MSG_RESUME, PERMIT_NO, client_on_resume },
 };
 static const struct peer_ops client_ops = {
 	.table = client_table,
@@ -340,6 +355,7 @@ client_new(int fd)
 	}
 	c->uid = cred.uid;
 	c->stream = -1;
+	c->gid = cred.gid;
 	c->peer = peer_new(sbxd.base, fd, ROLE_SBXD, ROLE_CLIENT, &client_ops,
 	    c);
 	if (c->peer == NULL) {

@@ -206,6 +206,11 @@ mountd_on_mounted(struct peer *p, struct msg *msg)
 	if (s == NULL || s->state != S_STARTING)
 		return;
 	r = s->rec.r;
+	if (r.generation > 1 && (r.dev != m->dev || r.ino != m->ino)) {
+		session_fail(s, "project.moved", "its project is another "
+		    "folder than the one that it was made on");
+		return;
+	}
 	r.dev = m->dev;
 	r.ino = m->ino;
 	r.notes = m->notes;
@@ -242,8 +247,9 @@ mountd_on_released(struct peer *p, struct msg *msg)
 	session_settled(s);
 }
 
-/* Before RELEASED, which waits for the kernel to end the mounts: nobody has
- * to wait for that to know that nothing was changed. */
+/* Before MOUNTED: a resume, whose drift counts from here on. Before RELEASED,
+ * which waits for the kernel to end the mounts: nobody has to wait for that to
+ * know that nothing was changed. */
 static void
 mountd_on_pristine(struct peer *p, struct msg *msg)
 {
@@ -251,9 +257,12 @@ mountd_on_pristine(struct peer *p, struct msg *msg)
 	struct session		*s = session_find(m->session);
 
 	(void)p;
-	if (s == NULL || s->state != S_ENDING || !s->ran)
+	if (s == NULL)
 		return;
-	session_untouched(s);
+	if (s->state == S_STARTING)
+		session_resume_empty(s);
+	else if (s->state == S_ENDING && s->ran)
+		session_untouched(s);
 }
 
 static void

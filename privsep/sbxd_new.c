@@ -155,15 +155,34 @@ files_now(void)
 	return ((uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec);
 }
 
+/* The client's own, as the kernel kept them: what it says of itself is not
+ * believed. spawn asks for itself; these are for a resume by root. */
+static void
+groups_take(const struct client *c, uint64_t *v, struct u64v *out)
+{
+	gid_t		groups[LIMIT_GROUPS];
+	socklen_t	len = sizeof(groups);
+
+	out->v = v;
+	out->n = 0;
+	if (getsockopt(c->peer->ib.fd, SOL_SOCKET, SO_PEERGROUPS, groups,
+	    &len) == -1)
+		return;
+	for (; out->n < len / sizeof(groups[0]); out->n++)
+		v[out->n] = groups[out->n];
+}
+
 static struct session *
 new_record(const struct client *c, const struct m_NEW *m)
 {
 	char		id[LIMIT_SID + 1], owner[32];
+	uint64_t	groups[LIMIT_GROUPS];
 	struct m_RECORD	r = {
 		.version = RECORD_VERSION, .session = id, .generation = 1,
 		.boot = sbxd.boot, .name = m->name, .state = "starting",
 		.owner = owner, .user = m->user,
-		.uid = m->as ? m->uid : c->uid, .gid = m->gid,
+		.uid = m->as ? m->uid : c->uid,
+		.gid = m->as ? m->gid : c->gid,
 		.groups = m->groups, .peer = c->uid, .project = m->project,
 		.home = m->home, .cwd = m->cwd, .argv = m->argv,
 		.env = m->env, .hide = m->hide, .ro = m->ro,
@@ -171,6 +190,8 @@ new_record(const struct client *c, const struct m_NEW *m)
 		.t0 = files_now()
 	};
 
+	if (!m->as)
+		groups_take(c, groups, &r.groups);
 	session_id(id);
 	snprintf(owner, sizeof(owner), "uid:%u", (unsigned int)c->uid);
 	r.created = r.t0 / 1000000000U;
@@ -199,7 +220,8 @@ send_mountd(struct session *s)
 	struct m_PREP		 prep = {
 		.session = r->session, .uid = r->uid, .gid = r->gid,
 		.home = r->home, .project = r->project, .hide = r->hide,
-		.ro = r->ro, .argv = r->argv
+		.ro = r->ro, .argv = r->argv, .again = r->generation > 1,
+		.dev = r->dev, .ino = r->ino
 	};
 
 	peer_send(sbxd.helper[H_MOUNTD], MSG_PREP, 0, -1, &prep);
@@ -275,24 +297,21 @@ starter_take(struct session *s, struct client *c, uint32_t id, bool attach,
 		return (0);
 	}
 	client_send_brief(c, id, s);
-	if (peer_release(c->peer, &fd) == -1) {
+	/* Once the connection is given away nobody hears of a failure. */
+	*terminal = fcntl(c->peer->ib.fd, F_DUPFD_CLOEXEC, 0);
+	if (*terminal == -1 || peer_release(c->peer, &fd) == -1) {
+		close(*terminal);
 		close(*forspawn);
 		return (-1);
 	}
 	c->peer = NULL;
 	client_drop(c);
 	s->starter_fd = fd;
-	*terminal = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (*terminal == -1) {
-		close(*forspawn);
-		return (-1);
-	}
 	return (0);
 }
 
-/* -1: the session is gone again, *what says where it failed. */
-static int
-new_start(struct session *s, struct client *c, uint32_t id,
+int
+session_start(struct session *s, struct client *c, uint32_t id,
     const struct m_NEW *m, const char **what)
 {
 	int	pair[2], listener, forspawn, terminal;
@@ -346,7 +365,7 @@ client_on_new(struct peer *p, struct msg *msg)
 		    state_why("writing the session's record"));
 		return;
 	}
-	if (new_start(s, c, msg->id, m, &what) == -1) {
+	if (session_start(s, c, msg->id, m, &what) == -1) {
 		peer_error(p, msg->id, "start.failed", "%s: %s", what,
 		    strerror(errno));
 		strlcpy(id, s->rec.r.session, sizeof(id));
@@ -369,8 +388,11 @@ session_seal(struct session *s)
 	};
 
 	/* As late as can be: what the owner did just before is no drift.
-	 * Nothing of the session has read a file before GO. */
-	seal.t0 = s->rec.r.t0 = files_now();
+	 * Nothing of the session has read a file before GO; but what is in a
+	 * resumed one's layer was read after the T0 that it has. */
+	if (s->rec.r.generation == 1 || s->empty)
+		s->rec.r.t0 = files_now();
+	seal.t0 = s->rec.r.t0;
 	peer_send(sbxd.helper[H_LANDD], MSG_SEAL, 0, -1, &seal);
 }
 
@@ -396,5 +418,6 @@ session_running(struct session *s)
 	if (s->starter_fd != -1)
 		close(s->starter_fd);
 	s->starter_fd = -1;
+	record_free(&s->before);
 	session_save(s);
 }

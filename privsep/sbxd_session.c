@@ -122,6 +122,8 @@ session_free(struct session *s)
 		peer_free(s->worker);
 	if (s->sync != NULL)
 		event_free(s->sync);
+	session_grace_end(s);
+	record_free(&s->before);
 	if (s->starter_fd != -1)
 		close(s->starter_fd);
 	if (s->dir != -1)
@@ -233,6 +235,8 @@ session_settled(struct session *s)
 		session_erase(s, NULL, 0);
 		return;
 	}
+	if (s->before.zone != NULL)
+		session_resume_undo(s);
 	session_save(s);
 	session_sync(s);
 	log_info("session %s: ended%s%s", s->rec.r.session,
@@ -251,6 +255,7 @@ session_end(struct session *s, const char *reason)
 	if (s->state != S_STARTING && s->state != S_RUNNING)
 		return;
 	session_set(s, S_ENDING, reason);
+	session_grace_end(s);
 	s->killed = s->released = false;
 	/* Its mounts are released when nobody is in them any more: KILLED. */
 	peer_send(sbxd.helper[H_SPAWN], MSG_KILL, 0, -1, &sid);

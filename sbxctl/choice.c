@@ -237,7 +237,7 @@ forget_step(struct imsgbuf *ib, uint32_t type, const void *body)
 }
 
 void
-choice_forget(const struct conn *first, const char *sid)
+choice_forget(const struct conn *first, const char *sid, bool remove)
 {
 	struct m_WAIT	 wait = { .session = sid };
 	struct m_REMOVE	 gone = { .session = sid };
@@ -247,7 +247,7 @@ choice_forget(const struct conn *first, const char *sid)
 		return;
 	/* Removed once it is torn down; where sbxd did it, it is unknown. */
 	if (forget_step(&c->ib, MSG_HELLO, NULL) &&
-	    forget_step(&c->ib, MSG_WAIT, &wait))
+	    forget_step(&c->ib, MSG_WAIT, &wait) && remove)
 		forget_step(&c->ib, MSG_REMOVE, &gone);
 	conn_close(c);
 }

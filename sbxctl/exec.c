@@ -94,8 +94,7 @@ exec_main(struct options *opts)
 	run_env_check("exec", &opts->env);
 	run_words("the command", (const char *const *)argv,
 	    (size_t)(opts->argc - (argv - opts->argv)));
-	how.tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
-	    terminal_size(STDIN_FILENO, &how.rows, &how.cols);
+	run_terminal(&how);
 	c = conn_open();
 	sid = session_find(c, opts->argv[0]);
 	exec_send(c, sid, opts, argv, &how);

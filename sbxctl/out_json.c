@@ -332,6 +332,12 @@ json_out_discarded(const char *sid, uint64_t entries)
 }
 
 static void
+json_out_ended(const struct m_SESSION *s)
+{
+	json_print(json_session(s));
+}
+
+static void
 json_out_removed(const char *sid, const char *warning)
 {
 	json_t	*o = json_object();
@@ -400,6 +406,7 @@ const struct out	out_json = {
 	.landed = json_out_landed,
 	.refused = json_out_refused,
 	.discarded = json_out_discarded,
+	.ended = json_out_ended,
 	.removed = json_out_removed,
 	.started = json_out_started,
 	.checks = json_out_checks,

@@ -384,6 +384,17 @@ text_discarded(const char *sid, uint64_t entries)
 }
 
 static void
+text_ended(const struct m_SESSION *s)
+{
+	char	state[48], *why = visible(s->reason != NULL ? s->reason : "");
+
+	text_state(s, state, sizeof(state));
+	printf("session %s: %s%s%s\n", s->session, state, *why != '\0' ?
+	    ": " : "", why);
+	free(why);
+}
+
+static void
 text_removed(const char *sid, const char *warning)
 {
 	(void)warning;
@@ -435,6 +446,7 @@ const struct out	out_text = {
 	.landed = text_landed,
 	.refused = text_refused,
 	.discarded = text_discarded,
+	.ended = text_ended,
 	.removed = text_removed,
 	.started = text_started,
 	.checks = text_checks,

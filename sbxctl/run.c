@@ -129,6 +129,13 @@ run_name(const char *name)
 #define RUN_WORD_MAX	((size_t)131071)
 
 void
+run_terminal(struct relay_how *how)
+{
+	how->tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+	    terminal_size(STDIN_FILENO, &how->rows, &how->cols);
+}
+
+void
 run_words(const char *what, const char *const *v, size_t n)
 {
 	size_t	i;
@@ -145,14 +152,13 @@ run_words(const char *what, const char *const *v, size_t n)
 /* A session that nobody is attached to at first has a terminal as well: its
  * size is that of ours, if we have one. */
 static void
-run_terminal(struct run *run)
+run_screen(struct run *run)
 {
 	struct relay_how	*how = &run->how;
 
 	how->raw = run->opts->raw;
 	if (run->attach) {
-		how->tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
-		    terminal_size(STDIN_FILENO, &how->rows, &how->cols);
+		run_terminal(how);
 		return;
 	}
 	how->tty = true;
@@ -181,7 +187,7 @@ run_prepare(struct run *run, const struct options *opts, bool attach)
 	run->cwd = path_within(run->project, run->here) ? run->here :
 	    run->project;
 	run_env(run);
-	run_terminal(run);
+	run_screen(run);
 	run_words("the command", (const char *const *)opts->argv,
 	    (size_t)opts->argc);
 	run_words("the environment", (const char *const *)run->env.v,
@@ -240,18 +246,19 @@ run_refusal(const struct msg *msg)
 
 /* The start was refused. */
 static void __attribute__((noreturn))
-run_refused(struct conn *c, const char *sid, const struct msg *msg)
+run_refused(struct conn *c, const char *sid, bool fresh,
+    const struct msg *msg)
 {
 	int	status = run_refusal(msg);
 
 	if (sid != NULL)
-		choice_forget(c, sid);
+		choice_forget(c, sid, fresh);
 	exit(status);
 }
 
 /* Until the command runs: its session's id. */
 static char *
-run_start(struct conn *c)
+run_start(struct conn *c, bool fresh)
 {
 	struct msg	 msg;
 	char		*sid = NULL;
@@ -259,7 +266,7 @@ run_start(struct conn *c)
 	for (;;) {
 		conn_recv(c, &msg, CONN_START_MS);
 		if (msg.type == MSG_ERROR)
-			run_refused(c, sid, &msg);
+			run_refused(c, sid, fresh, &msg);
 		if (msg.type == MSG_RUNNING && sid != NULL)
 			break;
 		if (msg.type != MSG_SESSION || sid != NULL)
@@ -290,32 +297,42 @@ run_wait(const struct conn *c, const char *sid, bool keep)
 }
 
 int
-run_main(struct options *opts)
+run_attached(struct conn *c, const struct relay_how *how, bool keep,
+    bool fresh)
 {
-	struct run		 run;
 	struct relay_end	 end;
 	struct after		 after;
-	struct conn		*c, *second;
+	struct conn		*second;
 	char			*sid;
 
-	run_prepare(&run, opts, true);
-	c = conn_open();
-	run_new(c, &run);
-	sid = run_start(c);
-	second = run_wait(c, sid, opts->keep);
-	relay_run(c, &run.how, &end);
+	sid = run_start(c, fresh);
+	/* A session that somebody came back to does not go unasked. */
+	second = run_wait(c, sid, keep || !fresh);
+	relay_run(c, how, &end);
 	conn_close(c);
 	if (end.midline && !end.hangup)
 		putchar('\n');
 	after.session = sid;
-	after.keep = opts->keep;
+	after.keep = keep || !fresh;
 	/* Who has said keep has answered. */
-	after.ask = run.how.tty && !end.hangup && !opts->keep;
+	after.ask = how->tty && !end.hangup && !keep;
 	choice_after(second, &after);
 	conn_close(second);
 	if (fflush(stdout) == EOF && !end.hangup)
 		return (EXIT_RUN);
 	return ((int)end.status);
+}
+
+int
+run_main(struct options *opts)
+{
+	struct run	 run;
+	struct conn	*c;
+
+	run_prepare(&run, opts, true);
+	c = conn_open();
+	run_new(c, &run);
+	return (run_attached(c, &run.how, opts->keep, true));
 }
 
 /* Its session runs when SESSION comes, and is nobody's affair of ours then. */
@@ -332,7 +349,7 @@ new_main(struct options *opts)
 	run_new(c, &run);
 	conn_recv(c, &msg, CONN_START_MS);
 	if (msg.type == MSG_ERROR)
-		run_refused(c, NULL, &msg);
+		run_refused(c, NULL, true, &msg);
 	if (msg.type != MSG_SESSION)
 		fail("%s: broken answer: %s while a session starts", c->path,
 		    proto_name(msg.type));

@@ -70,6 +70,11 @@ static const struct option rm_options[] = {
 	FLAG("--json", json),
 };
 
+static const struct option resume_options[] = {
+	FLAG("--keep", keep),
+	FLAG("--raw", raw),
+};
+
 static int	help_main(struct options *);
 
 static const struct command commands[] = {
@@ -98,6 +103,14 @@ static const struct command commands[] = {
 	{ "rm", rm_main, rm_options, COUNT(rm_options),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "remove a session; --discard: with its changes" },
+	{ "stop", stop_main, json_options, COUNT(json_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER,
+	    "ask its command to end, after 5 s end it" },
+	{ "kill", kill_main, json_options, COUNT(json_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER, "end it at once" },
+	{ "resume", resume_main, resume_options, COUNT(resume_options),
+	    "[SESSION] [-- COMMAND [WORD...]]", 0, -1, false, EXIT_RUN,
+	    "its command again, or another, over what it changed" },
 	{ "doctor", doctor_main, json_options, COUNT(json_options),
 	    NULL, 0, 0, false, EXIT_OTHER,
 	    "what this machine has and lacks for the suite" },

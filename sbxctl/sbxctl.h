@@ -280,6 +280,12 @@ void	relay_run(struct conn *, const struct relay_how *,
 /*
  * run.c: what starting a command has in common.
  */
+/* From the answer to NEW or RESUME to the choice; the exit status. fresh: a
+ * session that goes again if nothing comes of it. */
+int	run_attached(struct conn *, const struct relay_how *, bool keep,
+	    bool fresh);
+/* Ours, if we are at one, and its size. */
+void	run_terminal(struct relay_how *);
 /* Too many words, or one too long for any program: fails. */
 void	run_words(const char *what, const char *const *v, size_t n);
 /* --env: fails on what never enters a session. */
@@ -299,8 +305,9 @@ struct after {
 void	choice_notes(const struct m_SESSION *);
 /* A connection on which WAIT has been sent. */
 void	choice_after(struct conn *, const struct after *);
-/* Gives up a session that did not come to run; never fails. */
-void	choice_forget(const struct conn *, const char *sid);
+/* Waits for the end of one that did not come to run, and, if asked to,
+ * removes it; never fails. */
+void	choice_forget(const struct conn *, const char *sid, bool remove);
 /* The first letter of the word that is answered (the letter alone will do),
  * or 0: no answer, end of file, a signal. */
 char	choice_ask(const char *question, const char *const *words);
@@ -326,6 +333,7 @@ struct out {
 	void	(*landed)(const struct review *);
 	void	(*refused)(const struct review *);	/* what drifted */
 	void	(*discarded)(const char *sid, uint64_t entries);
+	void	(*ended)(const struct m_SESSION *);	/* by stop, kill */
 	void	(*removed)(const char *sid, const char *warning);
 	void	(*started)(const char *sid);
 	void	(*checks)(const struct checks *, bool good);
@@ -345,6 +353,9 @@ int	exec_main(struct options *);
 int	ls_main(struct options *);
 int	show_main(struct options *);
 int	rm_main(struct options *);
+int	stop_main(struct options *);
+int	kill_main(struct options *);
+int	resume_main(struct options *);
 int	changes_main(struct options *);
 int	diff_main(struct options *);
 int	patch_main(struct options *);

@@ -1,6 +1,6 @@
 # bash completion of sbxctl. sbxctl help is the authority: a test compares.
-# commands: run ls show changes diff patch apply discard rm doctor version help
-# commands: new attach exec
+# commands: run ls show changes diff patch apply discard rm stop kill resume
+# commands: doctor version new attach exec help
 
 _sbxctl()
 {
@@ -8,8 +8,8 @@ _sbxctl()
 	local cmd=${COMP_WORDS[1]-} words='' i
 
 	if [ "$COMP_CWORD" -le 1 ]; then
-		words="run ls show changes diff patch apply discard rm doctor
-		    version new attach exec help"
+		words="run ls show changes diff patch apply discard rm stop
+		    kill resume doctor version new attach exec help"
 		COMPREPLY=($(compgen -W "$words" -- "$cur"))
 		return
 	fi
@@ -67,7 +67,9 @@ _sbxctl()
 		words="--yes --json --help" ;;
 	rm)
 		words="--discard --json --help" ;;
-	ls | show | changes | diff | doctor | version)
+	resume)
+		words="--keep --raw --help" ;;
+	ls | show | changes | diff | stop | kill | doctor | version)
 		words="--json --help" ;;
 	esac
 	case $cur in
@@ -76,7 +78,8 @@ _sbxctl()
 		return ;;
 	esac
 	case $cmd in
-	show | changes | diff | patch | apply | discard | rm | attach | exec)
+	show | changes | diff | patch | apply | discard | rm | stop | kill | \
+	    resume | attach | exec)
 		words=$(sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p')
 		COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;
 	esac

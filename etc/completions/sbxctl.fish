@@ -1,6 +1,6 @@
 # fish completion of sbxctl. sbxctl help is the authority: a test compares.
-# commands: run ls show changes diff patch apply discard rm doctor version help
-# commands: new attach exec
+# commands: run ls show changes diff patch apply discard rm stop kill resume
+# commands: doctor version new attach exec help
 
 function __sbxctl_sessions
     sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p'
@@ -20,6 +20,9 @@ complete -c sbxctl -n __fish_use_subcommand -a patch -d 'write the patch'
 complete -c sbxctl -n __fish_use_subcommand -a apply -d 'land the changes'
 complete -c sbxctl -n __fish_use_subcommand -a discard -d 'drop changes'
 complete -c sbxctl -n __fish_use_subcommand -a rm -d 'remove a session'
+complete -c sbxctl -n __fish_use_subcommand -a stop -d 'ask its command to end'
+complete -c sbxctl -n __fish_use_subcommand -a kill -d 'end it at once'
+complete -c sbxctl -n __fish_use_subcommand -a resume -d 'a command over what it changed'
 complete -c sbxctl -n __fish_use_subcommand -a doctor -d 'what this machine lacks'
 complete -c sbxctl -n __fish_use_subcommand -a version -d 'of sbxctl and the suite'
 complete -c sbxctl -n __fish_use_subcommand -a new -d 'run a command, and leave it'
@@ -33,13 +36,13 @@ complete -c sbxctl -n '__sbxctl_in run new' -l ro -r -F
 complete -c sbxctl -n '__sbxctl_in run new' -l no-network
 complete -c sbxctl -n '__sbxctl_in run new exec' -l env -x
 complete -c sbxctl -n '__sbxctl_in run new' -l as -x -a '(__fish_complete_users)'
-complete -c sbxctl -n '__sbxctl_in run new' -l keep
-complete -c sbxctl -n '__sbxctl_in run attach exec' -l raw
+complete -c sbxctl -n '__sbxctl_in run new resume' -l keep
+complete -c sbxctl -n '__sbxctl_in run attach exec resume' -l raw
 complete -c sbxctl -n '__sbxctl_in attach' -l detach-keys -x
 complete -c sbxctl -n '__sbxctl_in run new' -a '(__fish_complete_subcommand)'
 complete -c sbxctl -n '__sbxctl_in patch' -s o -r -F
 complete -c sbxctl -n '__sbxctl_in apply' -l digest -x
 complete -c sbxctl -n '__sbxctl_in apply discard' -l yes
 complete -c sbxctl -n '__sbxctl_in rm' -l discard
-complete -c sbxctl -n '__sbxctl_in ls show changes diff patch apply discard rm doctor version new' -l json
-complete -c sbxctl -n '__sbxctl_in show changes diff patch apply discard rm attach exec' -a '(__sbxctl_sessions)'
+complete -c sbxctl -n '__sbxctl_in ls show changes diff patch apply discard rm stop kill doctor version new' -l json
+complete -c sbxctl -n '__sbxctl_in show changes diff patch apply discard rm stop kill resume attach exec' -a '(__sbxctl_sessions)'

@@ -77,6 +77,9 @@ drive_prep(struct drive *d)
 {
 	struct m_PREP	m = { .uid = d->uid, .gid = d->gid };
 
+	m.again = d->again;
+	m.dev = d->again ? d->dev : 0;
+	m.ino = d->again ? d->ino : 0;
 	defaults(d);
 	d->code[0] = d->text[0] = '\0';
 	m.session = d->id;
@@ -181,7 +184,13 @@ drive_await(struct drive *d)
 	int			 tree = -1, fd, i;
 	char			 c;
 
-	for (receive(&msg); msg.type == MSG_SFD; receive(&msg)) {
+	receive(&msg);
+	d->pristine = d->again && msg.type == MSG_PRISTINE;
+	if (d->pristine) {
+		msg_free(&msg);
+		receive(&msg);
+	}
+	for (; msg.type == MSG_SFD; receive(&msg)) {
 		s = msg.body;
 		ATF_CHECK_STREQ(d->id, s->session);
 		fd = msg_take_fd(&msg);

@@ -23,13 +23,14 @@ struct drive {
 	const char	*home, *project;	/* NULL: <scratch>/home, proj */
 	const char	*hide[DRIVE_LIST], *ro[DRIVE_LIST];	/* NULL-ended */
 	const char	*argv[DRIVE_LIST];
+	bool		 again;	/* a resume, of the dev and ino below */
 	/* What came of it. */
 	pid_t		 outer, init;	/* as spawn's child, and pid 1 in it */
 	int		 ns_user, ns_pid, ns_mnt;
 	int		 clone[3];	/* project, home, root: the worker's */
 	int		 sock;		/* to init, while it waits */
 	uint64_t	 dev, ino;
-	bool		 pristine;	/* as RELEASE's answer said */
+	bool		 pristine;	/* as RELEASE, or a resume, was told */
 	char		 notes[8192], hidden[8192];	/* a line each */
 	char		 code[64], text[LIMIT_MESSAGE + 1];	/* refused */
 };

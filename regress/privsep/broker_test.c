@@ -59,7 +59,8 @@ client_down(struct test_helper *unused)
 static const uint32_t	fresh_may[] = { MSG_HELLO, 0 };
 static const uint32_t	greeted_may[] = {
 	MSG_REMOVE, MSG_NEW, MSG_LIST, MSG_SHOW, MSG_WAIT, MSG_CHANGES,
-	MSG_PATCH, MSG_APPLY, MSG_DISCARD, MSG_DOCTOR, MSG_JOIN, MSG_EXEC, 0
+	MSG_PATCH, MSG_APPLY, MSG_DISCARD, MSG_DOCTOR, MSG_JOIN, MSG_EXEC,
+	MSG_STOP, MSG_KILL, MSG_RESUME, 0
 };
 static const struct scripted	fresh = {
 	.up = client_up, .down = client_down, .may = fresh_may, .drops = true

@@ -1,0 +1,487 @@
+# stop, kill, resume: how a session ends otherwise than by its command, and
+# what a second command over the same layer finds.
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
+
+# jsonof FILE EXPRESSION...: of the object o.
+jsonof() {
+	python3 -c '
+import json, sys
+o = json.load(open(sys.argv[1]))
+for w in sys.argv[2:]:
+    assert eval(w, {"o": o}), (w, o)
+' "$@"
+}
+
+# generation SID: of its record.
+generation() {
+	python3 -c '
+import sys
+b = open(sys.argv[1], "rb").read()
+print(b[b.index(b"generation") + len(b"generation")])
+' "$SBX_STATE/sbxd/$1/record"
+}
+
+# layer SID: every byte of it.
+layer() {
+	(cd "$SBX_STATE/s/$1" && find . -printf '%p %y %m %U:%G %s %l\n' |
+	    sort && find . -type f -print0 | sort -z | xargs -0r sha256sum)
+}
+
+# again STATUS COMMAND...: sbxctl resume with what follows, into again.*
+again() {
+	again_want=$1 again_got=0
+	shift
+	sbxctl resume "$@" >again.out 2>again.err </dev/null || again_got=$?
+	[ "$again_got" = "$again_want" ] || {
+		cat again.out again.err >&2
+		atf_fail "resume $*: $again_got, not $again_want"
+	}
+}
+
+atf_test_case stopped
+stopped_head()
+{
+	atf_set descr "stop: HUP and TERM, then the lifeline; kill at once"
+	atf_set require.user root
+}
+stopped_body()
+{
+	int_begin
+	int_who root
+	# One that heeds the first.
+	int_live mild sleep 1000
+	atf_check -o match:"^session $sid: ended 129: stopped by uid:0\$" \
+	    sbxctl stop mild
+	st=0
+	wait "$live" || st=$?
+	exec 9>&-
+	atf_check_equal 129 "$st"
+	# Again: it has ended, and says the same.
+	atf_check -o match:"^session $sid: ended 129" sbxctl stop "$sid"
+	atf_check -o match:"^session $sid: ended 129" sbxctl kill "$sid"
+	# One that tidies up and says so.
+	int_live tidy sh -c 'trap "" HUP; trap "echo tidied >f; exit 7" TERM
+		echo up; while :; do sleep 0.1; done'
+	int_wait_file tidy.out up
+	atf_check -o save:stop.json sbxctl stop --json "$sid"
+	jsonof stop.json 'o["state"] == "ended"' 'o["status"] == 7' \
+	    'o["reason"] == "stopped by uid:0"'
+	wait "$live" || :
+	exec 9>&-
+	atf_check -o match:'A  f ' sbxctl changes "$sid"
+	# One that heeds nothing: five seconds, and with what it wrote.
+	int_live deaf sh -c 'trap "" HUP TERM; echo kept >g; echo up
+		while :; do sleep 0.1; done'
+	int_wait_file deaf.out up
+	before=$(date +%s%N)
+	atf_check -o match:"^session $sid: ended: stopped by uid:0" \
+	    sbxctl stop "$sid"
+	after=$(date +%s%N)
+	[ $(((after - before) / 1000000)) -ge 4900 ] ||
+	    atf_fail "not the five seconds"
+	wait "$live" && atf_fail "the client ends with 0"
+	exec 9>&-
+	atf_check -o match:'A  g ' sbxctl changes "$sid"
+	# The same, at once; its client hears of the signal.
+	int_live gone sh -c 'trap "" HUP TERM; echo up
+		while :; do sleep 0.1; done'
+	int_wait_file gone.out up
+	before=$(date +%s%N)
+	atf_check -o match:"^session $sid: ended 137: killed by uid:0" \
+	    sbxctl kill gone
+	after=$(date +%s%N)
+	[ $(((after - before) / 1000000)) -lt 4000 ] || atf_fail "not at once"
+	st=0
+	wait "$live" || st=$?
+	exec 9>&-
+	atf_check_equal 137 "$st"
+	# A command that is stopped is woken for it.
+	int_live held sh -c 'echo up; kill -STOP $$; sleep 1000'
+	int_wait_file held.out up
+	atf_check -o match:"ended 1(29|43)" sbxctl stop held
+	wait "$live" || :
+	exec 9>&-
+	# Both at once, and a kill while a stop waits.
+	int_live twice sh -c 'trap "" HUP TERM; echo up
+		while :; do sleep 0.1; done'
+	int_wait_file twice.out up
+	sbxctl stop twice >stop.out &
+	stop=$!
+	sleep 0.3
+	atf_check -o match:"ended 137: stopped by uid:0" sbxctl kill twice
+	wait "$stop" || atf_fail "stop: $?"
+	atf_check -o match:"ended 137: stopped by uid:0" cat stop.out
+	wait "$live" || :
+	exec 9>&-
+	int_refused 1 'no session' sbxctl stop nosuch
+	int_refused 1 'no session' sbxctl kill nosuch
+	int_end
+}
+
+atf_test_case resumed
+resumed_head()
+{
+	atf_set descr "resume: the layer, and all that was frozen"
+	atf_set require.user root
+}
+resumed_one()
+{
+	mkdir "$P/conf" "$P/fixed"
+	echo KEY >"$P/conf/key"
+	echo fixed >"$P/fixed/f"
+	echo SECRET >"$P/secret"
+	[ -z "$AS" ] || chown -R "$int_user:" "$P"
+	unset -v FOO
+	rm -f keep.err
+	COLOUR=red run --keep --name "res$int_n" --hide conf/key \
+	    --hide secret --ro fixed --no-network --env FOO=frozen -- \
+	    sh -c 'exec 2>/dev/null; echo one >f; mv conf conf2; rm a.txt
+	    echo "$@" >args; exit 3' sh "a b" c 2>keep.err &&
+		atf_fail "status"
+	int_kept keep.err
+	atf_check_equal 1 "$(generation "$sid")"
+	# The recorded command, once more.
+	again 3 "res$int_n"
+	int_kept again.err
+	atf_check_equal 2 "$(generation "$sid")"
+	atf_check -o match:'^state *ended 3' -o match:"^name *res$int_n" \
+	    sbxctl show "$sid"
+	# Another, over what both did.
+	FOO=other COLOUR=blue
+	export FOO COLOUR
+	again 0 "$sid" -- sh -c 'cat f args; id -u
+		[ "$FOO$COLOUR" = frozenred ] || echo env $FOO $COLOUR
+		[ ! -e a.txt ] || echo a.txt
+		[ -d conf2 ] && [ ! -e conf ] || echo conf
+		[ ! -s conf2/key ] || cat conf2/key
+		[ ! -s secret ] || cat secret
+		(echo w >fixed/f) 2>/dev/null && echo fixed
+		sed -n "s/^ *\([a-z0-9]*\):.*/\1/p" /proc/net/dev; pwd; [ -t 0 ] && echo tty
+		echo two >f'
+	unset FOO COLOUR
+	uid=0
+	[ -z "$AS" ] || uid=$(id -u "$int_user")
+	printf '%s\n' one 'a b c' "$uid" lo "$P" >want
+	atf_check -o file:want cat again.out
+	atf_check_equal 3 "$(generation "$sid")"
+	# It lands as if it had been one.
+	atf_check -o match:'^\+two' -o match:'deleted file' -o not-match:KEY \
+	    -o not-match:SECRET sbxctl diff "$sid"
+	atf_check -o ignore sbxctl apply --yes "$sid"
+	atf_check -o inline:'two\n' cat "$P/f"
+	atf_check -o inline:'KEY\n' cat "$P/conf/key"
+	# And once more after that; the owner's edit shows.
+	echo owner >"$P/f"
+	[ -z "$AS" ] || chown "$int_user:" "$P/f"
+	again 0 "$sid" -- cat f
+	atf_check -o inline:'owner\n' cat again.out
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_state_check
+}
+resumed_body()
+{
+	int_begin
+	int_both resumed_one
+	int_end
+}
+
+atf_test_case terminal
+terminal_head()
+{
+	atf_set descr "resume: a new terminal, its kind and size, job control"
+	atf_set require.user root
+}
+terminal_body()
+{
+	int_begin
+	int_who root
+	TERM=vt100 run --keep --env COLORTERM=old -- true 2>err
+	int_kept err
+	script -qec "stty rows 24 cols 80; TERM=xterm-256color \
+	    COLORTERM=truecolor sbxctl resume --keep $sid -- sh -c \
+	    'test -t 0 && test -t 1 && echo terminal; stty size
+	    echo \$TERM \$COLORTERM; tty; exit 4'" typed </dev/null \
+	    >out 2>&1 || st=$?
+	atf_check_equal 4 "${st-0}"
+	atf_check -o match:'terminal' -o match:'24 80$' \
+	    -o match:'xterm-256color truecolor$' -o match:'/dev/pts/0$' \
+	    -o match:'is kept' tr -d '\r' <out
+	# Without one the kind is the frozen one.
+	again 0 "$sid" -- sh -c 'echo $TERM $COLORTERM'
+	atf_check -o inline:'xterm-256color truecolor\n' cat again.out
+	int_end
+}
+
+atf_test_case refused
+refused_head()
+{
+	atf_set descr "resume: one line where it cannot be, and nothing is lost"
+	atf_set require.user root
+}
+# still: the session is as it was.
+still() {
+	int_same "$was" "$(layer "$sid")" "the layer of $sid has changed"
+	atf_check -o match:"^state *ended 0" sbxctl show "$sid"
+}
+refused_body()
+{
+	int_begin
+	int_who root
+	int_refused 125 'no session' sbxctl resume nosuch
+	int_refused 125 'no session' sh -c "cd $P && sbxctl resume"
+	int_refused 2 'comes after' sbxctl resume a true
+	int_refused 125 'is empty' sbxctl resume a -- ''
+	int_refused 2 'unknown option' sbxctl resume --hide x a
+	# Running.
+	int_live busy sleep 1000
+	int_refused 125 'has not ended' sbxctl resume "$sid"
+	atf_check_equal running "$(int_state busy)"
+	atf_check -o ignore sbxctl kill busy
+	wait "$live" || :
+	exec 9>&-
+	int_keep sh -c 'echo mine >f'
+	was=$(layer "$sid")
+	# The command is not there, or cannot be executed.
+	int_refused 127 nosuch sbxctl resume "$sid" -- nosuch
+	still
+	atf_check -o match:'reason *a resume of it failed: .*nosuch' \
+	    -o match:"^command *sh -c" sbxctl show "$sid"
+	int_refused 126 a.txt sbxctl resume "$sid" -- ./a.txt
+	still
+	# The project is gone, a file, a link, another folder.
+	mv "$P" "$P.away"
+	int_refused 125 "$P" sbxctl resume "$sid"
+	still
+	: >"$P"
+	int_refused 125 "$P" sbxctl resume "$sid"
+	rm "$P"
+	ln -s "$P.away" "$P"
+	int_refused 125 "$P" sbxctl resume "$sid"
+	rm "$P"
+	cp -a "$P.away" "$P"
+	int_refused 125 'another folder' sbxctl resume "$sid"
+	still
+	rm -r "$P"
+	mv "$P.away" "$P"
+	again 0 "$sid" -- cat f
+	atf_check -o inline:'mine\n' cat again.out
+	# The layer is gone: said, and no empty one is made.
+	mv "$SBX_STATE/s/$sid" "$SBX_STATE/s.away"
+	int_refused 125 'no layer' sbxctl resume "$sid"
+	[ ! -e "$SBX_STATE/s/$sid" ] || atf_fail "an empty layer"
+	mv "$SBX_STATE/s.away" "$SBX_STATE/s/$sid"
+	again 0 "$sid" -- cat f
+	atf_check -o inline:'mine\n' cat again.out
+	int_end
+}
+
+atf_test_case locked
+locked_head()
+{
+	atf_set descr "resume: refused where the layer is mounted or landed"
+	atf_set require.user root
+}
+locked_body()
+{
+	int_begin
+	int_who root
+	int_keep sh -c 'echo mine >f'
+	was=$(layer "$sid")
+	# Somebody else's mount of it.
+	n=$(cd "$SBX_STATE/s/$sid" && for i in [0-9]*; do
+		[ ! -e "$i/u/f" ] || echo "$i"
+	done)
+	mkdir "$SBX_SCRATCH/m"
+	mount -t overlay overlay -o "lowerdir=$P,upperdir=$SBX_STATE/s/$sid/$n/u,workdir=$SBX_STATE/s/$sid/$n/w" \
+	    "$SBX_SCRATCH/m"
+	int_suite_again
+	int_refused 125 'mounted by an earlier run' sbxctl resume "$sid"
+	umount "$SBX_SCRATCH/m"
+	# A lock of it: another suite's.
+	exec 8<"$SBX_STATE/s/$sid"
+	flock 8
+	int_refused 125 'in use by another suite' sbxctl resume "$sid"
+	exec 8<&-
+	again 0 "$sid" -- cat f
+	atf_check -o inline:'mine\n' cat again.out
+	# Ten at once: one gets it.
+	i=0
+	while [ $i -lt 10 ]; do
+		sbxctl resume "$sid" -- sh -c 'echo x >>g; sleep 2' \
+		    >"many.$i" 2>&1 </dev/null &
+		i=$((i + 1))
+	done
+	wait_all=0
+	while [ "$(cat many.* | grep -c 'has not ended')" -lt 9 ]; do
+		wait_all=$((wait_all + 1))
+		[ $wait_all -lt 300 ] || atf_fail "not nine refused"
+		sleep 0.1
+	done
+	int_wait sh -c "cat many.* | grep -q 'is kept'"
+	atf_check_equal 1 "$(cat "$SBX_STATE/s/$sid/$n/u/g" | wc -l)"
+	int_end
+}
+# A new suite does not know that nothing of it is mounted.
+int_suite_again() {
+	int_stop
+	int_suite
+}
+
+atf_test_case drift
+drift_head()
+{
+	atf_set descr "what the owner does between two commands is not lost"
+	atf_set require.user root
+}
+drift_body()
+{
+	int_begin
+	int_who root
+	printf '1\n' >"$P/b"
+	# The session has a copy: the owner's edit of it has drifted, whatever
+	# the second command writes, and by whatever means.
+	int_keep sh -c 'echo s >>a.txt'
+	sleep 0.05
+	echo owner >>"$P/a.txt"
+	again 0 "$sid" -- sh -c 'cp a.txt t && echo more >>t && mv t a.txt'
+	atf_check -s exit:1 -o match:'DRIFTED' -e ignore sbxctl apply --yes \
+	    "$sid"
+	atf_check -o match:owner cat "$P/a.txt"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# It has nothing: what it then edits is the owner's newest, and lands.
+	int_keep true
+	sleep 0.05
+	echo owner2 >>"$P/a.txt"
+	sleep 0.05
+	again 0 "$sid" -- sh -c 'echo after >>a.txt'
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	atf_check -o match:owner2 -o match:after cat "$P/a.txt"
+	# All of it has landed: as in one session, each file by what landed.
+	sleep 0.05
+	echo owner3 >>"$P/b"
+	sleep 0.05
+	again 0 "$sid" -- sh -c 'cat a.txt b >both; echo z >>b'
+	atf_check -o match:'files landed' sbxctl apply --yes "$sid"
+	atf_check -o match:owner3 -o match:after cat "$P/both"
+	# While it runs again: an edit of the same file is told.
+	again 0 "$sid" -- sh -c 'echo q >>a.txt'
+	sleep 0.05
+	echo owner4 >>"$P/a.txt"
+	atf_check -s exit:1 -o match:'DRIFTED' -e ignore sbxctl apply --yes \
+	    "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
+atf_test_case restarted
+restarted_head()
+{
+	atf_set descr "resume after the suite's end, and after it was killed"
+	atf_set require.user root
+}
+restarted_body()
+{
+	int_begin
+	int_who root
+	int_live cut sh -c 'echo mine >f; echo up; sleep 1000'
+	int_wait_file cut.out up
+	kill -KILL "$sbx_suite"
+	wait "$sbx_suite" 2>/dev/null || :
+	wait "$live" || :
+	exec 9>&-
+	int_suite
+	again 0 "$sid" -- sh -c 'cat f; echo more >g'
+	atf_check -o inline:'mine\n' cat again.out
+	# Killed in the middle of a resume: the layer is there still.
+	sbxctl resume "$sid" -- sh -c 'echo third >h; echo up; sleep 1000' \
+	    >third.out 2>&1 </dev/null &
+	third=$!
+	int_wait_file third.out up
+	kill -KILL "$sbx_suite"
+	wait "$sbx_suite" 2>/dev/null || :
+	wait "$third" || :
+	int_suite
+	atf_check_equal 3 "$(generation "$sid")"
+	again 0 "$sid" -- cat f g h
+	atf_check -o inline:'mine\nmore\nthird\n' cat again.out
+	atf_check -o match:'3 files landed' sbxctl apply --yes "$sid"
+	atf_check -o ignore sbxctl rm "$sid"
+	int_end
+}
+
+# users_as GID: makes the command as-one USER COMMAND...: that user, who is in
+# the socket's group too.
+users_as() {
+	cat >"$SBX_SCRATCH/bin/as-one" <<-EOT
+		#!/bin/sh
+		who=\$1
+		shift
+		HOME=$SBX_SCRATCH/home/\$who exec setpriv --reuid "\$who" \\
+		    --regid "\$who" --groups "$1,\$(id -g "\$who")" "\$@"
+	EOT
+	chmod 0755 "$SBX_SCRATCH/bin/as-one"
+}
+
+atf_test_case users
+users_head()
+{
+	atf_set descr "two users at one suite: each stops and resumes its own"
+	atf_set require.user root
+}
+users_body()
+{
+	sbx_user alice
+	sbx_user bob
+	# Its socket is a group's that both are in: alice's own.
+	printf '{"socketGroup": "%s"}\n' "$alice" >sbxd.conf
+	int_begin -f "$PWD/sbxd.conf"
+	users_as "$(id -g "$alice")"
+	sbx_repo "$alice_home/p" "$alice"
+	sbx_repo "$bob_home/p" "$bob"
+	for u in "$alice" "$bob"; do
+		eval "h=\$SBX_SCRATCH/home/$u"
+		as-one "$u" sh -c "cd $h/p && exec sbxctl run --keep --name \
+		    own -- sh -c 'id -u; id -g; id -G; echo \$0 >f' $u" \
+		    >"$u.out" 2>"$u.err" </dev/null || {
+			cat "$u.err" >&2
+			atf_fail "$u"
+		}
+		int_kept "$u.err"
+		echo "$sid" >"$u.sid"
+	done
+	a=$(cat "$alice.sid") b=$(cat "$bob.sid")
+	atf_check -o match:"$a" -o not-match:"$b" as-one "$alice" sbxctl ls
+	for c in stop kill show; do
+		int_refused 1 "no session" as-one "$alice" sbxctl $c "$b"
+	done
+	int_refused 125 "no session" as-one "$alice" sbxctl resume "$b"
+	# One's own, and root's resume of it: with the user's ids all the same.
+	as-one "$alice" sbxctl resume "$a" >u.out 2>u.err </dev/null ||
+	    atf_fail "alice's: $(cat u.err)"
+	atf_check -o file:"$alice.out" cat u.out
+	sbxctl resume "$b" >u.out 2>u.err </dev/null ||
+	    atf_fail "bob's by root: $(cat u.err)"
+	atf_check -o file:"$bob.out" cat u.out
+	atf_check -o match:"^owner *uid:$(id -u "$bob")" sbxctl show "$b"
+	# Another's word over the socket itself.
+	atf_check -o not-match:'"session": "'"$b" as-one "$alice" sbxctl ls \
+	    --json
+	as-one "$alice" sbxctl rm --discard "$a" >/dev/null ||
+	    atf_fail rm
+	as-one "$bob" sbxctl apply --yes "$b" >/dev/null || atf_fail apply
+	atf_check_equal "$bob" "$(cat "$bob_home/p/f")"
+	atf_check_equal "$(id -u "$bob")" "$(stat -c %u "$bob_home/p/f")"
+	int_end
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case stopped
+	atf_add_test_case resumed
+	atf_add_test_case terminal
+	atf_add_test_case refused
+	atf_add_test_case locked
+	atf_add_test_case drift
+	atf_add_test_case restarted
+	atf_add_test_case users
+}
