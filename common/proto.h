@@ -65,6 +65,7 @@ struct maybe {		/* a number of which 0 is one like any other */
  * need is REQ or OPT; an absent optional field decodes as 0, false or NULL.
  */
 #define PROTO_FIELDS_NONE(F)
+#include "proto_life.h"
 
 #define PROTO_FIELDS_HELLO(F)						\
 	F(U64,  protocol, REQ, 0)					\
@@ -142,17 +143,6 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(STRV, paths, OPT, LIMIT_PATHS) /* below the project; none: all */ \
 	F(STR,  actor, OPT, LIMIT_NAME)
-
-/* A new command, in a new terminal or without one, over the layer of a session
- * that has ended; everything else is as it was frozen. Answered as NEW is. */
-#define PROTO_FIELDS_RESUME(F)						\
-	F(STR,  session, REQ, LIMIT_SID)				\
-	F(STRV, argv, OPT, LIMIT_ARGC)	/* none: the recorded one */	\
-	F(STRV, term, OPT, 8)	/* TERM=, COLORTERM=: the terminal's */	\
-	F(BOOL, tty, REQ, 0)						\
-	F(U64,  rows, OPT, 0)						\
-	F(U64,  cols, OPT, 0)						\
-	F(BOOL, attach, REQ, 0)
 
 /* sbxd -> client: a session as LIST, SHOW, WAIT and NEW answer it */
 #define PROTO_FIELDS_SESSION(F)						\
@@ -549,7 +539,16 @@ X(GAP,      GAP,     ROLE_WORKER, ROLE_CLIENT, FD_NONE, LIMIT_SMALL)	\
 /* STOP: HUP and TERM, five seconds, then the end; KILL: at once. Both are \
  * answered by SESSION when the session has ended. */			\
 X(STOP,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
-X(RESUME,   RESUME,  ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_LARGE)
+X(RESUME,   RESUME,  ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_LARGE)	\
+X(DU,       DU,      ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(GC,       GC,      ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(GONE,     GONE,    ROLE_SBXD, ROLE_CLIENT, FD_NONE, LIMIT_FRAME)	\
+X(EXPLAIN,  EXPLAIN, ROLE_CLIENT | ROLE_SBXD, ROLE_SBXD | ROLE_MOUNTD, FD_NONE, LIMIT_LARGE) \
+X(EXPLAINED, EXPLAINED, ROLE_MOUNTD | ROLE_SBXD, ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_FRAME) \
+X(MEASURE,  MEASURE, ROLE_SBXD, ROLE_MOUNTD, FD_NONE, LIMIT_LARGE)	\
+X(MEASURED, MEASURED, ROLE_MOUNTD | ROLE_SBXD, ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_FRAME) \
+X(SWEEP,    SWEEP,   ROLE_SBXD, ROLE_SPAWN, FD_NONE, LIMIT_SMALL)	\
+X(SWEPT,    SWEPT,   ROLE_SPAWN, ROLE_SBXD, FD_NONE, LIMIT_LARGE)
 
 enum msg_type {
 	MSG_INVALID = 0,
@@ -579,7 +578,9 @@ X(PREP) X(MOUNTED) X(VIEW) X(CLEAN) X(NET) X(SETUP) X(PTY) X(RUNNING)	\
 X(EXITED) X(DATA) X(RESIZE) X(SIGNAL) X(WORD) X(CHILD) X(STATUS)	\
 X(SEAL) X(SEALED) X(JOB) X(WORK) X(LFD) X(BYTES) X(CHANGE) X(SKIPPED)	\
 X(IGNORED) X(LANDING) X(CHUNK) X(LANDED) X(TEXT) X(SETTING)		\
-X(EXEC) X(TURN) X(GAP) X(RESUME)
+X(EXEC) X(TURN) X(GAP) X(RESUME)					\
+X(DU) X(GC) X(GONE) X(EXPLAIN) X(EXPLAINED) X(MEASURE) X(MEASURED)	\
+X(SWEEP) X(SWEPT)
 
 #define X(name)	struct m_##name { PROTO_FIELDS_##name(PROTO_MEMBER) };
 PROTO_BODIES(X)

@@ -283,6 +283,13 @@ job_on_text(struct peer *p, struct msg *msg)
 }
 
 static void
+job_on_end(struct peer *p, struct msg *msg)
+{
+	job_on_answer(p, msg);
+	session_relay(p->ctx, MSG_END, NULL);
+}
+
+static void
 job_on_ok(struct peer *p, struct msg *msg)
 {
 	(void)msg;
@@ -300,7 +307,9 @@ static const struct handler job_table[] = {
 	{ MSG_RELEASED,	PERMIT_ALWAYS,	job_on_answer },
 	{ MSG_ERASED,	PERMIT_ALWAYS,	job_on_answer },
 	{ MSG_TEXT,	PERMIT_ALWAYS,	job_on_text },
-	{ MSG_END,	PERMIT_ALWAYS,	job_on_text },
+	{ MSG_END,	PERMIT_ALWAYS,	job_on_end },
+	{ MSG_MEASURED,	PERMIT_ALWAYS,	job_on_text },
+	{ MSG_EXPLAINED, PERMIT_ALWAYS,	job_on_text },
 	{ MSG_OK,	PERMIT_ALWAYS,	job_on_ok },
 };
 

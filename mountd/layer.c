@@ -79,8 +79,7 @@ layer_folder(int store, unsigned int n)
 	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/* 1: there, its path in at; 0: free; -1: errno. */
-static int
+int
 layer_at(int store, unsigned int n, char *at)
 {
 	int	dir, r;
@@ -298,6 +297,14 @@ layer_in_use(int store)
 	}
 	close(tmpfs);
 	return (r);
+}
+
+bool
+layer_is_unborn(int store)
+{
+	char	at[PATH_MAX];
+
+	return (layer_at(store, LAYER_ROOT, at) == 0);
 }
 
 static bool

@@ -28,6 +28,8 @@ int	layer_find(int store, const char *path, unsigned int *n);
 /* u of a layer that is there. */
 int	layer_upper(int store, unsigned int n);
 void	layer_close(struct layer *);
+/* 1: there, its host's path in at[PATH_MAX]; 0: no such number; -1 errno. */
+int	layer_at(int store, unsigned int n, char *at);
 
 /* Which layer is the project's: the path that PREP named. */
 int	layer_set_project(int store, const char *path);
@@ -40,6 +42,8 @@ int	layer_below(int store, const char *project, unsigned int *n, char *at);
  * for most sessions nothing, and then nobody needs to start a review to know
  * it. */
 bool	layer_is_pristine(int store);
+/* Nothing was ever mounted: there is no layer yet. */
+bool	layer_is_unborn(int store);
 
 /* The stage: the session user's; made, or checked to be this user's. */
 int	stage_make(int store, uid_t, gid_t);

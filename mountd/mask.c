@@ -25,19 +25,33 @@ mask_whiteout(int at, const char *name)
 	return (MASK_LEFT);
 }
 
+/* By which EXPLAIN knows it where what it is in has been moved. */
 static int
-mask_file(int at, const char *name)
+mask_mark(int fd, const struct hidden *h)
 {
-	if (mknodat(at, name, S_IFREG | 0444, 0) == -1)
-		return (errno == EEXIST ? MASK_LEFT :
-		    fault_errno("mount.failed", "hiding %s", shown(name)));
-	if (fchownat(at, name, 0, 0, AT_SYMLINK_NOFOLLOW) == -1)
-		return (fault_errno("mount.failed", "hiding %s", shown(name)));
-	return (MASK_LEFT);
+	return (setxattr(fdpath(fd).s, "trusted.sbx.hidden", h->path,
+	    strlen(h->path), 0));
 }
 
 static int
-mask_folder(int at, const char *name)
+mask_file(int at, const char *name, const struct hidden *h)
+{
+	int	fd, r = MASK_LEFT;
+
+	if (mknodat(at, name, S_IFREG | 0444, 0) == -1)
+		return (errno == EEXIST ? MASK_LEFT :
+		    fault_errno("mount.failed", "hiding %s", shown(name)));
+	fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1 || fchownat(fd, "", 0, 0, AT_EMPTY_PATH) == -1 ||
+	    mask_mark(fd, h) == -1)
+		r = fault_errno("mount.failed", "hiding %s", shown(name));
+	if (fd != -1)
+		close(fd);
+	return (r);
+}
+
+static int
+mask_folder(int at, const char *name, const struct hidden *h)
 {
 	int	fd, r = MASK_LEFT;
 
@@ -46,7 +60,8 @@ mask_folder(int at, const char *name)
 		    fault_errno("mount.failed", "hiding %s", shown(name)));
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1 || fchown(fd, 0, 0) == -1 ||
-	    fsetxattr(fd, "trusted.overlay.opaque", "y", 1, 0) == -1)
+	    fsetxattr(fd, "trusted.overlay.opaque", "y", 1, 0) == -1 ||
+	    mask_mark(fd, h) == -1)
 		r = fault_errno("mount.failed", "hiding %s", shown(name));
 	if (fd != -1)
 		close(fd);
@@ -60,8 +75,8 @@ mask_last(int at, const char *name, mode_t mode, const struct hidden *h)
 	if (h->gone)
 		return (mask_whiteout(at, name));
 	if (S_ISDIR(mode) || (S_ISLNK(mode) && h->dir))
-		return (mask_folder(at, name));
-	return (mask_file(at, name));
+		return (mask_folder(at, name, h));
+	return (mask_file(at, name, h));
 }
 
 /* A folder above a hidden path: like the real one. */

@@ -19,6 +19,9 @@
 #include "mountd.h"
 #include "spare.h"
 
+static const char	no_process[] =
+    "no process for it: the machine is out of memory or processes";
+
 static TAILQ_HEAD(, session) sessions = TAILQ_HEAD_INITIALIZER(sessions);
 static struct peer *broker;
 
@@ -122,7 +125,7 @@ refuse(uint32_t id, const char *sid, const char *code, const char *text)
 {
 	struct m_ERROR	e = { .code = code, .message = text, .at = sid };
 
-	log_debug("%s: %s: %s", sid, code, text);
+	log_debug("%s: %s: %s", sid != NULL ? sid : "-", code, text);
 	peer_send(broker, MSG_ERROR, id, -1, &e);
 }
 
@@ -215,8 +218,7 @@ session_run(struct session *s, struct msg *msg, int (*run)(struct child *))
 {
 	if (job_start(s, msg, run) != NULL)
 		return;
-	refuse(msg->id, s->id, "mount.failed", "no process for it: the "
-	    "machine is out of memory or processes");
+	refuse(msg->id, s->id, "mount.failed", no_process);
 	if (!s->mounted) {
 		if (s->fresh)
 			unlinkat(mountd.store, s->id, AT_REMOVEDIR);
@@ -378,6 +380,23 @@ mountd_on_probe(struct peer *p, struct msg *msg)
 	peer_send(p, MSG_END, msg->id, -1, NULL);
 }
 
+/* No session's: it only reads, beside whatever is at work. */
+static void
+mountd_on_measure(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	if (job_start(NULL, msg, measure_run) == NULL)
+		refuse(msg->id, NULL, "mount.failed", no_process);
+}
+
+static void
+mountd_on_explain(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	if (job_start(NULL, msg, explain_run) == NULL)
+		refuse(msg->id, NULL, "mount.failed", no_process);
+}
+
 const struct handler session_table[] = {
 	{ MSG_PREP,	PERMIT_ALWAYS,	mountd_on_prep },
 	{ MSG_SFD,	PERMIT_ALWAYS,	mountd_on_sfd },
@@ -387,6 +406,8 @@ const struct handler session_table[] = {
 	{ MSG_CLEAN,	PERMIT_ALWAYS,	mountd_on_clean },
 	{ MSG_ERASE,	PERMIT_ALWAYS,	mountd_on_erase },
 	{ MSG_PROBE,	PERMIT_ALWAYS,	mountd_on_probe },
+	{ MSG_MEASURE,	PERMIT_ALWAYS,	mountd_on_measure },
+	{ MSG_EXPLAIN,	PERMIT_ALWAYS,	mountd_on_explain },
 };
 const size_t session_ntable = sizeof(session_table) / sizeof(session_table[0]);
 
@@ -474,6 +495,19 @@ session_succeeded(struct session *s, struct job *j)
 	answer(j->id, j->answer, s->id);
 }
 
+static const char *
+job_code(const struct job *j)
+{
+	return (j->code != NULL ? j->code : "mount.failed");
+}
+
+static const char *
+job_why(const struct job *j)
+{
+	return (j->text != NULL ? j->text : "mountd's process for it ended "
+	    "early");
+}
+
 static void
 session_failed(struct session *s, struct job *j)
 {
@@ -485,9 +519,7 @@ session_failed(struct session *s, struct job *j)
 		session_unlock(s);
 	/* Who has given a session up waits for its release, not for why. */
 	if (!(s->release && (j->type == MSG_PREP || j->undo)))
-		refuse(j->id, s->id, j->code != NULL ? j->code :
-		    "mount.failed", j->text != NULL ? j->text : "mountd's "
-		    "process for it ended early");
+		refuse(j->id, s->id, job_code(j), job_why(j));
 }
 
 /* The child has ended and everything it held is closed. */
@@ -497,8 +529,12 @@ session_job_over(struct job *j)
 	struct session	*s = j->s;
 	uint32_t	 id;
 
-	if (s == NULL)
+	if (s == NULL) {
+		if (j->answer == 0 && (j->type == MSG_MEASURE ||
+		    j->type == MSG_EXPLAIN))
+			refuse(j->id, NULL, job_code(j), job_why(j));
 		return;
+	}
 	s->job = NULL;
 	if (j->answer != 0 && !j->undo)
 		session_succeeded(s, j);

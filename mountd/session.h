@@ -57,6 +57,8 @@ int	clean_run(struct child *);
 int	release_run(struct child *);
 int	erase_run(struct child *);
 int	probe_run(struct child *);
+int	measure_run(struct child *);
+int	explain_run(struct child *);
 
 /* session.c: the parent's table of what sbxd may say. */
 extern const struct handler session_table[];

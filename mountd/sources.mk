@@ -8,6 +8,8 @@ mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/job.c mountd/fault.c \
 		mountd/clean.c mountd/strip.c \
 		mountd/steps.c mountd/origins.c mountd/unfold.c \
 		mountd/through.c mountd/pending.c mountd/life.c \
-		mountd/probe.c mountd/sweep.c
+		mountd/probe.c mountd/sweep.c mountd/measure.c \
+		mountd/access.c mountd/explain.c mountd/explain_place.c \
+		mountd/explain_look.c
 mountd_LIBS =
 mountd_STATIC =	yes

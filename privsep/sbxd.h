@@ -50,6 +50,8 @@ struct sbxd_conf {
 	int		 verbose;
 };
 
+struct gc;
+
 struct client {
 	TAILQ_ENTRY(client) entry;
 	struct peer	*peer;
@@ -87,8 +89,8 @@ struct session {
 	/* start */
 	bool		 started, mounted, netup, sealed, went;
 	bool		 ran;		/* the command was executed, once */
-	struct record	 before;	/* of a resume, until it runs */
-	bool		 empty;		/* a resume's layer */
+	struct record	 before;	/* a resume's, till it runs */
+	bool		 empty;		/* its layer */
 	struct event	*grace;		/* of a STOP or KILL */
 	uint64_t	 ns[8];		/* inodes, by enum in sbxd_helper.c */
 	/* teardown: answers owed */
@@ -103,13 +105,15 @@ struct session {
 	bool		 unrecovered;	/* its landing, though we tried */
 	bool		 landed;	/* its project may hold what it left */
 	struct client	*remover;
+	struct gc	*collector;	/* the same, of a GC */
 	uint32_t	 remover_id;
 	struct job	*job;
 	TAILQ_HEAD(, waiter) waiters;
 };
 
 enum job_what {
-	J_CHANGES, J_PATCH, J_APPLY, J_DISCARD, J_RECOVER, J_REMOVE, J_FORGET
+	J_CHANGES, J_PATCH, J_APPLY, J_DISCARD, J_RECOVER, J_REMOVE, J_FORGET,
+	J_GC
 };
 
 /* What a recovery takes over from the landing that failed: whose it was, and
@@ -126,6 +130,7 @@ struct job {
 	struct session	*session;
 	enum job_what	 what;
 	struct client	*client;	/* NULL: gone, or our own */
+	struct gc	*gc;		/* whose J_GC this is */
 	uint32_t	 reqid;
 	bool		 live, frozen, staged;
 	bool		 asked;		/* RECOVER, since a client wants more */
@@ -151,6 +156,7 @@ struct sbxd {
 	char		 cgroup[LIMIT_PATH + 1];
 	int		 dir;		/* STATE/sbxd */
 	int		 audit;
+	int		 workers;	/* the folder of their sockets */
 	int		 listener;
 	int		 ready;		/* the starter's pipe, -1 */
 	char		 boot[65];
@@ -205,7 +211,6 @@ bool		 client_waits(struct client *, uint32_t);
 /* sbxd_session.c */
 struct session	*session_new(const struct m_RECORD *);
 struct session	*session_find(const char *id);
-void		 session_id(char out[LIMIT_SID + 1]);
 void		 session_load_all(void);
 void		 session_free(struct session *);
 const char	*session_state(const struct session *);
@@ -225,6 +230,11 @@ void		 idle_check(void);
 
 /* sbxd_new.c */
 void		 client_on_new(struct peer *, struct msg *);
+/* By who asks and by its paths; false: the answer is given. */
+bool		 new_is_allowed(struct peer *, uint32_t, const struct m_NEW *);
+/* The connection's, by the kernel's word; v has room for LIMIT_GROUPS. */
+void		 client_groups(const struct client *, uint64_t *v,
+		    struct u64v *);
 /* A session's environment with its mark at the end: mark lends the memory,
  * the list is the caller's to free. */
 const char	**session_env(const struct session *, char *mark, size_t);
@@ -251,6 +261,31 @@ void		 session_grace_end(struct session *);
 void		 session_resume_empty(struct session *);
 /* It did not come to run: the session is as it was. */
 void		 session_resume_undo(struct session *);
+
+/* sbxd_ask.c */
+void		 client_on_du(struct peer *, struct msg *);
+void		 client_on_explain(struct peer *, struct msg *);
+/* Of this layer, or, sid NULL, which there are. gc_on_end follows. */
+void		 ask_measure(struct gc *, const char *sid);
+bool		 ask_on_item(struct msg *);
+/* False: it is no answer to one of these. */
+bool		 ask_on_end(uint32_t id);
+bool		 ask_on_error(uint32_t id, const struct m_ERROR *);
+void		 ask_client_gone(struct client *);
+void		 ask_gc_gone(const struct gc *);
+
+/* sbxd_gc.c */
+void		 client_on_gc(struct peer *, struct msg *);
+void		 gc_on_measured(struct gc *, const struct m_MEASURED *);
+void		 gc_on_end(struct gc *, const char *why);
+void		 gc_client_gone(struct client *);
+/* What a review of a session that might go came to; why: it failed. */
+void		 gc_on_judged(struct gc *, const struct job *, const char *why);
+/* ERASED or ERROR of something that was no session any more. */
+bool		 gc_on_erased(uint32_t id, const char *why);
+/* The session is gone, or why not. */
+void		 gc_on_removed(struct gc *, const char *why);
+void		 gc_on_swept(const struct m_SWEPT *);
 
 /* sbxd_worker.c */
 int		 worker_listen(const char *id);

@@ -173,6 +173,8 @@ client_drop(struct client *c)
 	doctor_client_gone(c);
 	if (c->stream != -1)
 		close(c->stream);
+	ask_client_gone(c);
+	gc_client_gone(c);
 	TAILQ_REMOVE(&sbxd.clients, c, entry);
 	sbxd.nclients--;
 	peer_free(c->peer);
@@ -231,6 +233,9 @@ client_on_hello(struct peer *p, struct msg *msg)
 	peer_permit(p, MSG_STOP, PERMIT_ALWAYS);
 	peer_permit(p, MSG_KILL, PERMIT_ALWAYS);
 	peer_permit(p, MSG_RESUME, PERMIT_ALWAYS);
+	peer_permit(p, MSG_DU, PERMIT_ALWAYS);
+	peer_permit(p, MSG_GC, PERMIT_ALWAYS);
+	peer_permit(p, MSG_EXPLAIN, PERMIT_ALWAYS);
 }
 
 static void
@@ -309,6 +314,9 @@ static const struct handler client_table[] = {
 	{ MSG_STOP, PERMIT_NO, client_on_stop },
 	{ MSG_KILL, PERMIT_NO, client_on_kill },
 	{ MSG_RESUME, PERMIT_NO, client_on_resume },
+	{ MSG_DU, PERMIT_NO, client_on_du },
+	{ MSG_GC, PERMIT_NO, client_on_gc },
+	{ MSG_EXPLAIN, PERMIT_NO, client_on_explain },
 };
 static const struct peer_ops client_ops = {
 	.table = client_table,

@@ -144,6 +144,9 @@ helper_on_error(struct peer *p, struct msg *msg)
 
 	if (strcmp(e->code, "state.full") == 0)
 		why = state_full(why);
+	if (msg->id != 0 && (ask_on_error(msg->id, e) ||
+	    gc_on_erased(msg->id, why)))
+		return;
 	if (msg->id != 0 && (j = job_find(msg->id)) != NULL) {
 		job_fail(j, e->code, why);
 		return;
@@ -272,6 +275,8 @@ mountd_on_erased(struct peer *p, struct msg *msg)
 	struct session		*s = session_find(m->session);
 
 	(void)p;
+	if (s == NULL)
+		gc_on_erased(msg->id, NULL);
 	if (s == NULL || !s->erase)
 		return;
 	if (s->remover != NULL)
@@ -362,8 +367,22 @@ static void
 mountd_on_end(struct peer *p, struct msg *msg)
 {
 	(void)p;
-	(void)msg;
-	doctor_on_end(H_MOUNTD);
+	if (!ask_on_end(msg->id))
+		doctor_on_end(H_MOUNTD);
+}
+
+static void
+mountd_on_item(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	ask_on_item(msg);
+}
+
+static void
+spawn_on_swept(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	gc_on_swept(msg->body);
 }
 
 static const struct handler spawn_table[] = {
@@ -373,6 +392,7 @@ static const struct handler spawn_table[] = {
 	{ MSG_KILLED, PERMIT_ALWAYS, spawn_on_killed },
 	{ MSG_FROZEN, PERMIT_ALWAYS, spawn_on_frozen },
 	{ MSG_THAWED, PERMIT_ALWAYS, spawn_on_thawed },
+	{ MSG_SWEPT, PERMIT_ALWAYS, spawn_on_swept },
 	{ MSG_TEXT, PERMIT_ALWAYS, spawn_on_text },
 	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },
 };
@@ -394,6 +414,8 @@ static const struct handler mountd_table[] = {
 	{ MSG_VIEWED, PERMIT_ALWAYS, mountd_on_viewed },
 	{ MSG_CLEANED, PERMIT_ALWAYS, mountd_on_cleaned },
 	{ MSG_ERASED, PERMIT_ALWAYS, mountd_on_erased },
+	{ MSG_MEASURED, PERMIT_ALWAYS, mountd_on_item },
+	{ MSG_EXPLAINED, PERMIT_ALWAYS, mountd_on_item },
 	{ MSG_TEXT, PERMIT_ALWAYS, mountd_on_text },
 	{ MSG_END, PERMIT_ALWAYS, mountd_on_end },
 	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },

@@ -23,6 +23,7 @@ static const char *const	job_words[] = {
 	[J_CHANGES] = "changes", [J_PATCH] = "patch", [J_APPLY] = "apply",
 	[J_DISCARD] = "discard", [J_RECOVER] = "recover",
 	[J_REMOVE] = "changes", [J_FORGET] = "forget",
+	[J_GC] = "changes",
 };
 
 static bool
@@ -178,6 +179,7 @@ void
 job_fail(struct job *j, const char *code, const char *why)
 {
 	struct session	*s = j->session;
+	struct gc	*gc;
 
 	if (j->what == J_FORGET) {
 		job_forgot(j, code, why);
@@ -200,8 +202,11 @@ job_fail(struct job *j, const char *code, const char *why)
 		if (j->what != J_RECOVER)
 			unlinkat(s->dir, "journal", 0);
 	}
+	gc = j->gc;
 	job_answer_error(j, code, why);
 	job_finish(j);
+	if (gc != NULL)
+		gc_on_judged(gc, NULL, why);
 }
 
 static int
@@ -524,6 +529,15 @@ job_removed(struct job *j)
 	session_erase(s, c, reqid);
 }
 
+static void
+job_judged(struct job *j)
+{
+	struct job	 sum = *j;
+
+	job_finish(j);
+	gc_on_judged(sum.gc, &sum, NULL);
+}
+
 void
 landd_on_end(struct peer *p, struct msg *msg)
 {
@@ -538,6 +552,10 @@ landd_on_end(struct peer *p, struct msg *msg)
 	}
 	if (j->what == J_REMOVE) {
 		job_removed(j);
+		return;
+	}
+	if (j->gc != NULL) {
+		job_judged(j);
 		return;
 	}
 	if (j->what == J_PATCH && j->patch != -1 && j->client != NULL) {

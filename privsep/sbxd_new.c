@@ -2,6 +2,7 @@
  * NEW: a session's start. Everything is sent without waiting for one another;
  * what comes back is put together in session_advance.
  */
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -111,8 +112,9 @@ share_is_left(const struct client *c)
 	return (n < SESSIONS_A_UID && bytes < RECORDS_A_UID);
 }
 
+/* Who, and with which paths. */
 static bool
-new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
+new_is_clean(const struct client *c, const struct m_NEW *m, struct refusal *r)
 {
 	if (m->as && c->uid != 0)
 		return (refuse(r, "auth.denied", "only root runs a session as "
@@ -130,6 +132,12 @@ new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	if (!path_is_canonical(m->cwd))
 		return (refuse(r, "cwd.invalid", "the current folder is not "
 		    "an absolute, clean path", m->cwd));
+	return (project_is_sane(m, r) && lists_are_sane(m, r));
+}
+
+static bool
+new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
+{
 	if (m->name != NULL && (m->name[0] == '\0' ||
 	    escape_needed(m->name, strlen(m->name), "")))
 		return (refuse(r, "name.invalid", "a name is printable text",
@@ -142,7 +150,42 @@ new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 		    "sessions: remove some by sbxctl rm", ""));
 	if (sbxd.stopping)
 		return (refuse(r, "suite.ending", "the suite is ending", ""));
-	return (project_is_sane(m, r) && lists_are_sane(m, r));
+	return (new_is_clean(c, m, r));
+}
+
+static void
+new_refuse(struct peer *p, uint32_t id, const struct refusal *r)
+{
+	peer_error(p, id, r->code, "%s%s%s", r->value, r->value[0] == '\0' ?
+	    "" : ": ", r->why);
+}
+
+bool
+new_is_allowed(struct peer *p, uint32_t id, const struct m_NEW *m)
+{
+	struct refusal	r;
+
+	if (new_is_clean(p->ctx, m, &r))
+		return (true);
+	new_refuse(p, id, &r);
+	return (false);
+}
+
+/* 60 random bits, as 12 characters that no eye mixes up. */
+static void
+session_id(char out[LIMIT_SID + 1])
+{
+	static const char	set[] = SID_CHARS;
+	uint8_t			r[SID_LEN];
+	int			i;
+
+	do {
+		if (getrandom(r, sizeof(r), 0) != sizeof(r))
+			fatal("getrandom");
+		for (i = 0; i < SID_LEN; i++)
+			out[i] = set[r[i] & 31];
+		out[SID_LEN] = '\0';
+	} while (session_find(out) != NULL);
 }
 
 /* By the clock that files are stamped by: see landd's drift_recent. */
@@ -157,8 +200,8 @@ files_now(void)
 
 /* The client's own, as the kernel kept them: what it says of itself is not
  * believed. spawn asks for itself; these are for a resume by root. */
-static void
-groups_take(const struct client *c, uint64_t *v, struct u64v *out)
+void
+client_groups(const struct client *c, uint64_t *v, struct u64v *out)
 {
 	gid_t		groups[LIMIT_GROUPS];
 	socklen_t	len = sizeof(groups);
@@ -191,7 +234,7 @@ new_record(const struct client *c, const struct m_NEW *m)
 	};
 
 	if (!m->as)
-		groups_take(c, groups, &r.groups);
+		client_groups(c, groups, &r.groups);
 	session_id(id);
 	snprintf(owner, sizeof(owner), "uid:%u", (unsigned int)c->uid);
 	r.created = r.t0 / 1000000000U;
@@ -356,8 +399,7 @@ client_on_new(struct peer *p, struct msg *msg)
 	char			 id[LIMIT_SID + 1];
 
 	if (!new_is_sane(c, m, &r)) {
-		peer_error(p, msg->id, r.code, "%s%s%s", r.value, r.value[0] ==
-		    '\0' ? "" : ": ", r.why);
+		new_refuse(p, msg->id, &r);
 		return;
 	}
 	if ((s = new_record(c, m)) == NULL) {

@@ -18,8 +18,8 @@ folder_remove(const char *id)
 	/* The record last: what is left by a crash is a session still, or,
 	 * marked, on its way out. */
 	static const char *const	files[] = {
-		"record.new", "seal", "baseline", "baseline.new", "journal",
-		"record", "removed"
+		"record.new", "seal", "seal.new", "baseline", "baseline.new",
+		"journal", "record", "removed"
 	};
 	size_t				i;
 	int				dir;
@@ -75,6 +75,7 @@ session_erase_failed(struct session *s, const char *code, const char *why)
 	struct m_ERROR	e = {
 		.code = code, .message = why, .at = s->rec.r.session
 	};
+	struct gc	*gc = s->collector;
 
 	log_warnx("session %s: %s", s->rec.r.session, why);
 	if (s->remover != NULL)
@@ -83,6 +84,9 @@ session_erase_failed(struct session *s, const char *code, const char *why)
 	s->erase = s->forced = false;
 	session_save(s);
 	unlinkat(s->dir, "removed", 0);
+	s->collector = NULL;
+	if (gc != NULL)
+		gc_on_removed(gc, why);
 	idle_check();
 }
 
@@ -90,11 +94,14 @@ session_erase_failed(struct session *s, const char *code, const char *why)
 void
 session_remove(struct session *s)
 {
-	char	id[LIMIT_SID + 1];
+	struct gc	*gc = s->collector;
+	char		 id[LIMIT_SID + 1];
 
 	strlcpy(id, s->rec.r.session, sizeof(id));
 	session_free(s);
 	folder_remove(id);
+	if (gc != NULL)
+		gc_on_removed(gc, NULL);
 	idle_check();
 }
 

@@ -2,7 +2,6 @@
  * Sessions: the table, their records on disk, and how each of them ends. Any
  * failure runs the one teardown from whatever was reached.
  */
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <dirent.h>
 #include <errno.h>
@@ -40,23 +39,6 @@ session_find(const char *id)
 		if (strcmp(s->rec.r.session, id) == 0)
 			return (s);
 	return (NULL);
-}
-
-/* 60 random bits, as 12 characters that no eye mixes up. */
-void
-session_id(char out[LIMIT_SID + 1])
-{
-	static const char	set[] = SID_CHARS;
-	uint8_t			r[SID_LEN];
-	int			i;
-
-	do {
-		if (getrandom(r, sizeof(r), 0) != sizeof(r))
-			fatal("getrandom");
-		for (i = 0; i < SID_LEN; i++)
-			out[i] = set[r[i] & 31];
-		out[SID_LEN] = '\0';
-	} while (session_find(out) != NULL);
 }
 
 static struct session *

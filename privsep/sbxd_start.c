@@ -134,7 +134,8 @@ workers_dir(void)
 	if (fd == -1 || fchown(fd, sbxd.uids[UID_SBXD],
 	    sbxd.gids[UID_SBXD]) == -1 || fchdir(fd) == -1)
 		fatal("the folder of the workers' sockets");
-	close(fd);
+	/* Kept, since it may not be opened any more later on. */
+	sbxd.workers = fd;
 }
 
 static void

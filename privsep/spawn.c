@@ -52,6 +52,7 @@ static const struct handler sbxd_table[] = {
 	{ MSG_KILL, PERMIT_ALWAYS, spawn_on_kill },
 	{ MSG_FREEZE, PERMIT_ALWAYS, spawn_on_freeze },
 	{ MSG_THAW, PERMIT_ALWAYS, spawn_on_thaw },
+	{ MSG_SWEEP, PERMIT_ALWAYS, spawn_on_sweep },
 };
 static const struct peer_ops sbxd_ops = {
 	.table = sbxd_table,

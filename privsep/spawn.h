@@ -61,6 +61,7 @@ pid_t		 clone_session(const struct clone_as *, const char *id,
 int		 cgroup_make(const char *id);
 void		 spawn_on_freeze(struct peer *, struct msg *);
 void		 spawn_on_thaw(struct peer *, struct msg *);
+void		 spawn_on_sweep(struct peer *, struct msg *);
 /* Answers a FREEZE that comes to nothing. */
 void		 freeze_failed(struct live *, const char *why);
 void		 cgroup_kill(struct live *);

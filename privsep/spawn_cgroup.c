@@ -5,14 +5,17 @@
  */
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "spawn.h"
 
@@ -209,4 +212,66 @@ spawn_on_thaw(struct peer *p, struct msg *msg)
 			log_warn("thawing session %s", l->id);
 	}
 	peer_send(p, MSG_THAWED, 0, -1, sid);
+}
+
+/* Nobody is in it: the kernel says so, or lets it be removed. */
+static bool
+cgroup_is_over(int groups, const char *name, bool dry)
+{
+	char	path[LIMIT_SID + 32], buf[256];
+	ssize_t	n;
+	int	fd;
+
+	if (name[0] != 's' || !sid_valid(name + 1) ||
+	    live_find(name + 1) != NULL)
+		return (false);
+	if (!dry)
+		return (unlinkat(groups, name, AT_REMOVEDIR) == 0);
+	snprintf(path, sizeof(path), "%s/cgroup.events", name);
+	if ((fd = openat(groups, path, O_RDONLY | O_CLOEXEC)) == -1)
+		return (false);
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return (false);
+	buf[n] = '\0';
+	return (strstr(buf, "populated 0") != NULL);
+}
+
+static void
+sweep_add(struct strv *names, const char *name)
+{
+	names->v = reallocarray(names->v, names->n + 2, sizeof(*names->v));
+	if (names->v == NULL || (names->v[names->n] = strdup(name)) == NULL)
+		fatal("names of control groups");
+	names->v[++names->n] = NULL;
+}
+
+/* Those that could not be removed at their session's end, since a process of
+ * it was stuck in the kernel. */
+void
+spawn_on_sweep(struct peer *p, struct msg *msg)
+{
+	const struct m_SWEEP	*m = msg->body;
+	struct m_SWEPT		 out = { .names = { 0, NULL } };
+	struct dirent		*de;
+	DIR			*d = NULL;
+	size_t			 i;
+	int			 fd = -1;
+
+	if (spawn.cgroup != -1)
+		fd = openat(spawn.cgroup, ".", O_RDONLY | O_DIRECTORY |
+		    O_CLOEXEC);
+	if (fd != -1 && (d = fdopendir(fd)) == NULL)
+		close(fd);
+	while (d != NULL && out.names.n < LIMIT_PATHS &&
+	    (de = readdir(d)) != NULL)
+		if (cgroup_is_over(fd, de->d_name, m->dry))
+			sweep_add(&out.names, de->d_name);
+	if (d != NULL)
+		closedir(d);
+	peer_send(p, MSG_SWEPT, msg->id, -1, &out);
+	for (i = 0; i < out.names.n; i++)
+		free((void *)(uintptr_t)out.names.v[i]);
+	free(out.names.v);
 }

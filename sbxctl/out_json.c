@@ -349,6 +349,82 @@ json_out_removed(const char *sid, const char *warning)
 	json_print(o);
 }
 
+static json_t *
+json_usage(const struct usage *u)
+{
+	json_t	*o = json_object(), *list = json_array(), *one;
+	size_t	 i;
+
+	json_bytes(o, "session", u->session);
+	json_number(o, "bytes", u->bytes);
+	json_number(o, "inodes", u->inodes);
+	for (i = 0; i < u->n; i++) {
+		one = json_object();
+		json_bytes(one, "kind", u->v[i].kind);
+		if (u->v[i].path != NULL)
+			json_number(one, "layer", u->v[i].number);
+		json_bytes(one, "path", u->v[i].path);
+		json_number(one, "bytes", u->v[i].bytes);
+		json_number(one, "inodes", u->v[i].inodes);
+		json_array_append_new(list, one);
+	}
+	json_put(o, "parts", list);
+	return (o);
+}
+
+static void
+json_out_usages(const struct usages *all)
+{
+	json_t	*o = json_object(), *list = json_array();
+	size_t	 i;
+
+	for (i = 0; i < all->n; i++)
+		json_array_append_new(list, json_usage(&all->v[i]));
+	json_put(o, "sessions", list);
+	json_number(o, "bytes", all->bytes);
+	json_number(o, "inodes", all->inodes);
+	json_print(o);
+}
+
+static void
+json_out_explained(const struct m_EXPLAINED *m, const char *sid)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "session", sid);
+	json_bytes(o, "path", m->path);
+	json_bytes(o, "target", m->target);
+	json_bytes(o, "state", m->state);
+	json_bytes(o, "rule", m->rule);
+	json_bytes(o, "of", m->of);
+	json_bytes(o, "mechanism", m->mechanism);
+	json_print(o);
+}
+
+static void
+json_out_collected(const struct collection *all)
+{
+	json_t	*o = json_object(), *gone = json_array(), *kept = json_array();
+	json_t	*one;
+	size_t	 i;
+
+	for (i = 0; i < all->n; i++) {
+		one = json_object();
+		json_bytes(one, "kind", all->v[i].kind);
+		json_bytes(one, "what", all->v[i].what);
+		json_bytes(one, "why", all->v[i].why);
+		json_number(one, "bytes", all->v[i].bytes);
+		json_number(one, "inodes", all->v[i].inodes);
+		json_array_append_new(all->v[i].gone ? gone : kept, one);
+	}
+	json_put(o, "dry_run", json_boolean(all->dry));
+	json_put(o, "removed", gone);
+	json_put(o, "kept", kept);
+	json_number(o, "bytes", all->bytes);
+	json_number(o, "inodes", all->inodes);
+	json_print(o);
+}
+
 static void
 json_out_started(const char *sid)
 {
@@ -408,6 +484,9 @@ const struct out	out_json = {
 	.discarded = json_out_discarded,
 	.ended = json_out_ended,
 	.removed = json_out_removed,
+	.usages = json_out_usages,
+	.explained = json_out_explained,
+	.collected = json_out_collected,
 	.started = json_out_started,
 	.checks = json_out_checks,
 	.version = json_out_version,

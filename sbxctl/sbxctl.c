@@ -75,6 +75,21 @@ static const struct option resume_options[] = {
 	FLAG("--raw", raw),
 };
 
+static const struct option gc_options[] = {
+	VALUE("--older", "AGE", older),
+	FLAG("--dry-run", dry_run),
+	FLAG("--discard", discard),
+	FLAG("--json", json),
+};
+
+static const struct option explain_options[] = {
+	VALUE("--repo", "DIR", repo),
+	LIST("--hide", "PATH", hide),
+	LIST("--ro", "PATH", ro),
+	VALUE("--as", "USER", as),
+	FLAG("--json", json),
+};
+
 static int	help_main(struct options *);
 
 static const struct command commands[] = {
@@ -111,6 +126,14 @@ static const struct command commands[] = {
 	{ "resume", resume_main, resume_options, COUNT(resume_options),
 	    "[SESSION] [-- COMMAND [WORD...]]", 0, -1, false, EXIT_RUN,
 	    "its command again, or another, over what it changed" },
+	{ "explain", explain_main, explain_options, COUNT(explain_options),
+	    "PATH [SESSION]", 1, 2, false, EXIT_OTHER,
+	    "what a session sees at a path, and why" },
+	{ "du", du_main, json_options, COUNT(json_options),
+	    "[SESSION]", 0, 1, false, EXIT_OTHER,
+	    "what sessions take on the disk" },
+	{ "gc", gc_main, gc_options, COUNT(gc_options), NULL, 0, 0, false,
+	    EXIT_OTHER, "remove what nobody can want, and say what" },
 	{ "doctor", doctor_main, json_options, COUNT(json_options),
 	    NULL, 0, 0, false, EXIT_OTHER,
 	    "what this machine has and lacks for the suite" },

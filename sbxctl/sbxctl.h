@@ -31,9 +31,9 @@ struct words {
 };
 
 struct options {
-	const char	*repo, *name, *as, *file, *digest, *detach_keys;
+	const char	*repo, *name, *as, *file, *digest, *detach_keys, *older;
 	struct words	 hide, ro, env;
-	bool		 no_network, keep, raw, json, yes, discard;
+	bool		 no_network, keep, raw, json, yes, discard, dry_run;
 	int		 argc;		/* the words that are no options */
 	char		**argv;
 	int		 before;	/* how many of them came before "--" */
@@ -324,6 +324,40 @@ struct checks {
 	struct check	*v;
 };
 
+/* Of du: bytes on the disk, and inodes. */
+struct usage_part {
+	char		*kind, *path;	/* path: of a layer; else NULL */
+	uint64_t	 number, bytes, inodes;
+};
+
+struct usage {
+	char		*session;
+	uint64_t	 bytes, inodes;
+	struct usage_part *v;
+	size_t		 n;
+};
+
+struct usages {
+	bool		 one;		/* asked for by name */
+	uint64_t	 bytes, inodes;
+	struct usage	*v;
+	size_t		 n;
+};
+
+/* Of gc; the sums are of what went, or would. */
+struct gone {
+	char		*kind, *what, *why;
+	uint64_t	 bytes, inodes;
+	bool		 gone;
+};
+
+struct collection {
+	bool		 dry;
+	uint64_t	 bytes, inodes;
+	struct gone	*v;
+	size_t		 n;
+};
+
 struct out {
 	void	(*sessions)(const struct sessions *);
 	void	(*session)(const struct m_SESSION *);
@@ -335,6 +369,9 @@ struct out {
 	void	(*discarded)(const char *sid, uint64_t entries);
 	void	(*ended)(const struct m_SESSION *);	/* by stop, kill */
 	void	(*removed)(const char *sid, const char *warning);
+	void	(*usages)(const struct usages *);
+	void	(*explained)(const struct m_EXPLAINED *, const char *sid);
+	void	(*collected)(const struct collection *);
 	void	(*started)(const char *sid);
 	void	(*checks)(const struct checks *, bool good);
 	void	(*version)(const struct conn *);	/* NULL: none runs */
@@ -356,6 +393,9 @@ int	rm_main(struct options *);
 int	stop_main(struct options *);
 int	kill_main(struct options *);
 int	resume_main(struct options *);
+int	du_main(struct options *);
+int	gc_main(struct options *);
+int	explain_main(struct options *);
 int	changes_main(struct options *);
 int	diff_main(struct options *);
 int	patch_main(struct options *);

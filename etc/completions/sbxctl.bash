@@ -1,6 +1,6 @@
 # bash completion of sbxctl. sbxctl help is the authority: a test compares.
 # commands: run ls show changes diff patch apply discard rm stop kill resume
-# commands: doctor version new attach exec help
+# commands: explain du gc doctor version new attach exec help
 
 _sbxctl()
 {
@@ -9,7 +9,8 @@ _sbxctl()
 
 	if [ "$COMP_CWORD" -le 1 ]; then
 		words="run ls show changes diff patch apply discard rm stop
-		    kill resume doctor version new attach exec help"
+		    kill resume explain du gc doctor version new attach exec
+		    help"
 		COMPREPLY=($(compgen -W "$words" -- "$cur"))
 		return
 	fi
@@ -23,7 +24,7 @@ _sbxctl()
 	--as)
 		COMPREPLY=($(compgen -u -- "$cur"))
 		return ;;
-	--name | --env | --digest | --detach-keys)
+	--name | --env | --digest | --detach-keys | --older)
 		return ;;
 	esac
 	case $cmd in
@@ -67,9 +68,13 @@ _sbxctl()
 		words="--yes --json --help" ;;
 	rm)
 		words="--discard --json --help" ;;
+	explain)
+		words="--repo --hide --ro --as --json --help" ;;
+	gc)
+		words="--older --dry-run --discard --json --help" ;;
 	resume)
 		words="--keep --raw --help" ;;
-	ls | show | changes | diff | stop | kill | doctor | version)
+	ls | show | changes | diff | stop | kill | du | doctor | version)
 		words="--json --help" ;;
 	esac
 	case $cur in
@@ -79,9 +84,11 @@ _sbxctl()
 	esac
 	case $cmd in
 	show | changes | diff | patch | apply | discard | rm | stop | kill | \
-	    resume | attach | exec)
+	    resume | du | attach | exec)
 		words=$(sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p')
 		COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;
+	explain)
+		COMPREPLY=($(compgen -f -- "$cur")) ;;
 	esac
 }
 complete -F _sbxctl sbxctl

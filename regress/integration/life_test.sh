@@ -9,7 +9,7 @@ import json, sys
 o = json.load(open(sys.argv[1]))
 for w in sys.argv[2:]:
     assert eval(w, {"o": o}), (w, o)
-' "$@"
+' "$@" || atf_fail "jsonof $*"
 }
 
 # generation SID: of its record.

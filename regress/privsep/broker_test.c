@@ -60,7 +60,7 @@ static const uint32_t	fresh_may[] = { MSG_HELLO, 0 };
 static const uint32_t	greeted_may[] = {
 	MSG_REMOVE, MSG_NEW, MSG_LIST, MSG_SHOW, MSG_WAIT, MSG_CHANGES,
 	MSG_PATCH, MSG_APPLY, MSG_DISCARD, MSG_DOCTOR, MSG_JOIN, MSG_EXEC,
-	MSG_STOP, MSG_KILL, MSG_RESUME, 0
+	MSG_STOP, MSG_KILL, MSG_RESUME, MSG_DU, MSG_GC, MSG_EXPLAIN, 0
 };
 static const struct scripted	fresh = {
 	.up = client_up, .down = client_down, .may = fresh_may, .drops = true
@@ -214,7 +214,7 @@ ATF_TC_BODY(bad_spawn, tc)
 {
 	static const uint32_t	may[] = {
 		MSG_SFD, MSG_STARTED, MSG_SENDED, MSG_KILLED, MSG_FROZEN,
-		MSG_THAWED, MSG_TEXT, MSG_ERROR, 0
+		MSG_THAWED, MSG_TEXT, MSG_SWEPT, MSG_ERROR, 0
 	};
 
 	gone_bad("spawn", ROLE_SPAWN, may);
@@ -226,7 +226,7 @@ ATF_TC_BODY(bad_mountd, tc)
 	static const uint32_t	may[] = {
 		MSG_SFD, MSG_MOUNTED, MSG_REFRESHED, MSG_RELEASED, MSG_LFD,
 		MSG_VIEWED, MSG_CLEANED, MSG_ERASED, MSG_PRISTINE, MSG_TEXT,
-		MSG_END, MSG_ERROR, 0
+		MSG_END, MSG_MEASURED, MSG_EXPLAINED, MSG_ERROR, 0
 	};
 
 	gone_bad("mountd", ROLE_MOUNTD, may);

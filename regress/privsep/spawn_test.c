@@ -109,7 +109,7 @@ down(struct test_helper *h)
 }
 
 static const uint32_t	may[] = {
-	MSG_PEER, MSG_START, MSG_KILL, MSG_FREEZE, MSG_THAW, 0
+	MSG_PEER, MSG_START, MSG_KILL, MSG_FREEZE, MSG_THAW, MSG_SWEEP, 0
 };
 static const struct scripted spawn = { .up = up, .down = down, .may = may };
 

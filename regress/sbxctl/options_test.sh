@@ -14,7 +14,7 @@ usage() {
 
 atf_test_case command
 command_body() {
-	usage 'foo: unknown command: accepted are run, ls, show, changes, diff, patch, apply, discard, rm, stop, kill, resume, doctor, version, new, attach, exec, help$' foo
+	usage 'foo: unknown command: accepted are run, ls, show, changes, diff, patch, apply, discard, rm, stop, kill, resume, explain, du, gc, doctor, version, new, attach, exec, help$' foo
 	usage ': unknown command: accepted are run' ''
 	usage '-x: unknown command: accepted' -x
 	usage 'a<U+000A>b<U+001B>: unknown command' "$(printf 'a\nb\033')"
@@ -29,11 +29,15 @@ atf_test_case unknown_option
 unknown_option_body() {
 	usage 'run: --hid: unknown option: accepted are --repo DIR, --name NAME, --hide PATH, --ro PATH, --no-network, --env NAME=VALUE, --as USER, --keep, --raw$' run --hid x -- true
 	usage 'run: -k: unknown option: accepted' run -k true
+	usage 'gc: --all: unknown option: accepted are --older AGE, --dry-run, --discard, --json$' gc --all
+	usage 'explain: PATH .SESSION. is missing' explain
+	usage 'explain: a: a session that is there has its own' \
+	    explain --hide x y a
 	usage 'resume: --hide: unknown option: accepted are --keep, --raw$' \
 	    resume --hide x
 	usage 'resume: true: one word too many: a command comes after "--"' \
 	    resume a true
-	for c in ls show changes diff stop kill doctor version; do
+	for c in ls show changes diff stop kill du doctor version; do
 		usage "$c: --foo: unknown option: accepted are --json\$" \
 		    $c --foo
 	done
@@ -138,7 +142,7 @@ offer sbxctl patch -
 offer sbxctl rm --d
 END
 	atf_check -e empty -o save:got bash offer
-	printf '%s \n' 'diff discard doctor' '--help --hide' '--help --json -o' \
+	printf '%s \n' 'diff discard doctor du' '--help --hide' '--help --json -o' \
 	    '--discard' >want
 	diff want got || atf_fail "other offers"
 }

@@ -1,0 +1,162 @@
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "explain.h"
+#include "fault.h"
+#include "fs.h"
+#include "layer.h"
+#include "mountd.h"
+
+const struct place *
+place_at(const struct explain *e, const char *path)
+{
+	size_t	i;
+
+	for (i = 0; i < e->plan.n; i++)
+		if (strcmp(e->plan.v[i].path, path) == 0)
+			return (&e->plan.v[i]);
+	return (NULL);
+}
+
+bool
+place_below(const struct explain *e, const char *path)
+{
+	const char	*below;
+	size_t		 i;
+
+	for (i = 0; i < e->plan.n; i++) {
+		below = path_below(path, e->plan.v[i].path);
+		if (below != NULL && *below != '\0')
+			return (true);
+	}
+	return (false);
+}
+
+static bool
+place_is_asked(const struct explain *e, const struct place *p)
+{
+	size_t	i;
+
+	for (i = 0; i < e->m->ro.n; i++)
+		if (e->ro[i] != -1 && strcmp(e->m->ro.v[i], p->path) == 0)
+			return (true);
+	return (false);
+}
+
+const char *
+place_rule(const struct explain *e, const struct place *p, const char **of)
+{
+	*of = p != NULL ? p->path : "/";
+	if (p == NULL)
+		return ("filesystem");
+	if (p->kind == PLACE_PROJECT)
+		return ("project");
+	if (p->kind == PLACE_HOME)
+		return ("home");
+	return (place_is_asked(e, p) ? "ro" : "filesystem");
+}
+
+bool
+place_is_read_only(const struct place *p)
+{
+	return (p != NULL && (p->kind == PLACE_READ ||
+	    p->kind == PLACE_CLONE || p->kind == PLACE_FILE));
+}
+
+void
+place_mechanism(const struct explain *e, const struct place *p, char *out,
+    size_t size)
+{
+	const char	*path = p != NULL ? p->path : "/";
+	unsigned int	 n;
+
+	if (p != NULL && p->kind == PLACE_READ)
+		snprintf(out, size, "read-only overlay");
+	else if (place_is_read_only(p))
+		snprintf(out, size, "read-only mount");
+	else if (e->store == -1)
+		snprintf(out, size, "overlay, a layer of the session's own");
+	else if (layer_find(e->store, path, &n) == 1)
+		snprintf(out, size, "overlay, layer %u", n);
+	else {
+		fault_clear();
+		snprintf(out, size, "overlay, a layer that is not made yet");
+	}
+}
+
+void
+spot_leave(struct spot *s)
+{
+	if (s->top != -1)
+		close(s->top);
+	if (s->low != -1)
+		close(s->low);
+	s->top = s->low = -1;
+}
+
+void
+spot_close(struct spot *s)
+{
+	spot_leave(s);
+	if (s->root != -1)
+		close(s->root);
+	s->root = -1;
+}
+
+/* The layer's own side, where it has been made. */
+static void
+place_top(struct explain *e, const char *path, struct spot *s)
+{
+	unsigned int	n;
+
+	if (e->store == -1)
+		return;
+	if (layer_find(e->store, path, &n) == 1)
+		s->top = layer_upper(e->store, n);
+	else
+		fault_clear();
+}
+
+/* What stands for it where it cannot be shown as planned. */
+static int
+place_other(struct explain *e, const struct place *p, struct spot *s)
+{
+	if (p == NULL || p->kind == PLACE_PROJECT || p->kind == PLACE_HOME)
+		return (-1);
+	fault_clear();
+	if (!p->plain || p->kind == PLACE_CLONE ||
+	    hides_below(&e->b.hides, p->path))
+		return (0);
+	s->low = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+	return (s->low == -1 ? -1 : 1);
+}
+
+int
+place_enter(struct explain *e, const struct place *p, struct spot *s)
+{
+	const char	*path = p != NULL ? p->path : "/";
+	int		 fd = p != NULL ? p->fd : mountd.root;
+
+	*s = (struct spot){ .place = p, .top = -1, .low = -1, .root = -1 };
+	strlcpy(s->path, p != NULL ? path : "", sizeof(s->path));
+	if (p != NULL && (p->kind == PLACE_COVER || (p->kind == PLACE_CLONE &&
+	    hides_below(&e->b.hides, path))))
+		return (0);
+	if (p != NULL && (p->kind == PLACE_CLONE || p->kind == PLACE_FILE)) {
+		s->low = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		return (s->low == -1 ? fault_errno("explain.failed",
+		    "%s", shown(path)) : 1);
+	}
+	if (p == NULL || p->kind != PLACE_READ)
+		place_top(e, path, s);
+	s->low = overlay_make(&e->b, path, fd, NULL, -1);
+	if (s->low == -1)
+		return (place_other(e, p, s));
+	s->root = fcntl(s->low, F_DUPFD_CLOEXEC, 0);
+	return (1);
+}

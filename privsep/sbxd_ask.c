@@ -1,0 +1,254 @@
+/*
+ * What mountd answers with items and END: for a client, which gets them as
+ * they come, or for a collection (sbxd_gc.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/log.h"
+#include "sbxd.h"
+
+#define ASKS_MAX	32	/* at once: each is a process of mountd's */
+
+struct ask {
+	TAILQ_ENTRY(ask) entry;
+	uint32_t	 id;
+	struct client	*client;	/* NULL: gone, or a collection's */
+	uint32_t	 reqid;
+	struct gc	*gc;
+};
+static TAILQ_HEAD(, ask)	asks = TAILQ_HEAD_INITIALIZER(asks);
+static size_t			nasks;
+
+static struct ask *
+ask_find(uint32_t id)
+{
+	struct ask	*a;
+
+	TAILQ_FOREACH(a, &asks, entry)
+		if (a->id == id)
+			return (a);
+	return (NULL);
+}
+
+static void
+ask_free(struct ask *a)
+{
+	TAILQ_REMOVE(&asks, a, entry);
+	nasks--;
+	free(a);
+}
+
+static struct ask *
+ask_new(void)
+{
+	struct ask	*a;
+
+	if ((a = calloc(1, sizeof(*a))) == NULL)
+		fatal("a request");
+	a->id = job_number();
+	TAILQ_INSERT_TAIL(&asks, a, entry);
+	nasks++;
+	return (a);
+}
+
+/* For a client; NULL: the answer is given. */
+static struct ask *
+ask_for(struct client *c, uint32_t reqid)
+{
+	struct ask	*a;
+
+	TAILQ_FOREACH(a, &asks, entry)
+		if (a->client == c)
+			break;
+	if (a != NULL || nasks >= ASKS_MAX) {
+		peer_error(c->peer, reqid, "limit.requests", "%s: try again",
+		    a != NULL ? "an earlier one of this connection is at work"
+		    : "too many of these at once");
+		return (NULL);
+	}
+	a = ask_new();
+	a->client = c;
+	a->reqid = reqid;
+	return (a);
+}
+
+void
+ask_measure(struct gc *gc, const char *sid)
+{
+	struct ask	*a = ask_new();
+	const char	*v[2] = { sid, NULL };
+	struct m_MEASURE m = { .list = sid == NULL };
+
+	a->gc = gc;
+	if (sid != NULL) {
+		m.sessions.v = v;
+		m.sessions.n = 1;
+	}
+	peer_send(sbxd.helper[H_MOUNTD], MSG_MEASURE, a->id, -1, &m);
+}
+
+bool
+ask_on_item(struct msg *msg)
+{
+	struct ask	*a = ask_find(msg->id);
+
+	if (a == NULL)
+		return (false);
+	if (a->gc != NULL)
+		gc_on_measured(a->gc, msg->body);
+	else if (a->client != NULL)
+		peer_send(a->client->peer, msg->type, a->reqid, -1, msg->body);
+	return (true);
+}
+
+bool
+ask_on_end(uint32_t id)
+{
+	struct ask	*a = ask_find(id);
+	struct gc	*gc;
+
+	if (a == NULL)
+		return (false);
+	gc = a->gc;
+	if (a->client != NULL)
+		peer_send(a->client->peer, MSG_END, a->reqid, -1, NULL);
+	ask_free(a);
+	if (gc != NULL)
+		gc_on_end(gc, NULL);
+	return (true);
+}
+
+bool
+ask_on_error(uint32_t id, const struct m_ERROR *e)
+{
+	struct ask	*a = ask_find(id);
+	struct gc	*gc;
+
+	if (a == NULL)
+		return (false);
+	gc = a->gc;
+	if (a->client != NULL)
+		peer_send(a->client->peer, MSG_ERROR, a->reqid, -1, e);
+	ask_free(a);
+	if (gc != NULL)
+		gc_on_end(gc, e->message);
+	return (true);
+}
+
+void
+ask_client_gone(struct client *c)
+{
+	struct ask	*a;
+
+	TAILQ_FOREACH(a, &asks, entry)
+		if (a->client == c)
+			a->client = NULL;
+}
+
+void
+ask_gc_gone(const struct gc *gc)
+{
+	struct ask	*a;
+
+	TAILQ_FOREACH(a, &asks, entry)
+		if (a->gc == gc)
+			a->gc = NULL;
+}
+
+void
+client_on_du(struct peer *p, struct msg *msg)
+{
+	const struct m_DU	*m = msg->body;
+	struct client		*c = p->ctx;
+	struct m_MEASURE	 out = { .list = false };
+	const char		*v[SESSIONS_MAX + 1];
+	struct session		*s;
+	struct ask		*a;
+
+	out.sessions.v = v;
+	if (m->session != NULL) {
+		if ((s = client_session(p, msg->id, m->session)) == NULL)
+			return;
+		v[out.sessions.n++] = s->rec.r.session;
+	} else
+		TAILQ_FOREACH(s, &sbxd.sessions, entry)
+			if (client_may(c, s) && !s->erase &&
+			    out.sessions.n < SESSIONS_MAX)
+				v[out.sessions.n++] = s->rec.r.session;
+	if (out.sessions.n == 0) {
+		peer_send(p, MSG_END, msg->id, -1, NULL);
+		return;
+	}
+	if ((a = ask_for(c, msg->id)) != NULL)
+		peer_send(sbxd.helper[H_MOUNTD], MSG_MEASURE, a->id, -1, &out);
+}
+
+/* What a record knows, or a client asks for, as mountd is to take it. */
+static bool
+explain_session(struct peer *p, uint32_t id, const char *sid,
+    struct m_EXPLAIN *m)
+{
+	const struct m_RECORD	*r;
+	struct session		*s;
+
+	if ((s = client_session(p, id, sid)) == NULL)
+		return (false);
+	r = &s->rec.r;
+	m->session = r->session;
+	m->project = r->project;
+	m->home = r->home;
+	m->hide = r->hide;
+	m->ro = r->ro;
+	m->uid = r->uid;
+	m->gid = r->gid;
+	m->groups = r->groups;
+	return (true);
+}
+
+/* The same reasons for which NEW would be refused. */
+static bool
+explain_new(struct peer *p, uint32_t id, struct m_EXPLAIN *m, uint64_t *groups)
+{
+	static const char *argv[] = { "-", NULL };
+	struct client	*c = p->ctx;
+	struct m_NEW	 new = {
+		.project = m->project, .home = m->home, .hide = m->hide,
+		.ro = m->ro, .as = m->as, .uid = m->uid, .gid = m->gid,
+		.cwd = m->project, .user = "", .network = "none",
+		.argv = { 1, argv }
+	};
+
+	if (m->project == NULL || m->home == NULL) {
+		peer_error(p, id, "explain.invalid", "neither a session nor a "
+		    "project and a home are named");
+		return (false);
+	}
+	if (!new_is_allowed(p, id, &new))
+		return (false);
+	if (m->as)
+		return (true);
+	m->uid = c->uid;
+	m->gid = c->gid;
+	client_groups(c, groups, &m->groups);
+	return (true);
+}
+
+void
+client_on_explain(struct peer *p, struct msg *msg)
+{
+	struct m_EXPLAIN	 m = *(const struct m_EXPLAIN *)msg->body;
+	uint64_t		 groups[LIMIT_GROUPS];
+	struct ask		*a;
+
+	if (m.path[0] != '/') {
+		peer_error(p, msg->id, "explain.invalid", "%s: not an "
+		    "absolute path", m.path);
+		return;
+	}
+	if (m.session != NULL ? !explain_session(p, msg->id, m.session, &m) :
+	    !explain_new(p, msg->id, &m, groups))
+		return;
+	if ((a = ask_for(p->ctx, msg->id)) != NULL)
+		peer_send(sbxd.helper[H_MOUNTD], MSG_EXPLAIN, a->id, -1, &m);
+}

@@ -1,0 +1,158 @@
+/*
+ * du, gc: what sessions cost on the disk, and what of it nobody can want.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sbxctl.h"
+
+static struct usage *
+usage_of(struct usages *all, const char *sid)
+{
+	struct usage	*u;
+	size_t		 i;
+
+	for (i = 0; i < all->n; i++)
+		if (strcmp(all->v[i].session, sid) == 0)
+			return (&all->v[i]);
+	all->v = need(reallocarray(all->v, all->n + 1, sizeof(*all->v)));
+	u = &all->v[all->n++];
+	memset(u, 0, sizeof(*u));
+	u->session = copy(sid);
+	return (u);
+}
+
+static void
+usage_take(struct usages *all, const struct m_MEASURED *m)
+{
+	struct usage	*u = usage_of(all, m->session);
+	struct usage_part *p;
+
+	u->bytes += m->bytes;
+	u->inodes += m->inodes;
+	all->bytes += m->bytes;
+	all->inodes += m->inodes;
+	u->v = need(reallocarray(u->v, u->n + 1, sizeof(*u->v)));
+	p = &u->v[u->n++];
+	p->kind = copy(m->kind);
+	p->number = m->n;
+	p->path = m->path != NULL ? copy(m->path) : NULL;
+	p->bytes = m->bytes;
+	p->inodes = m->inodes;
+}
+
+int
+du_main(struct options *opts)
+{
+	struct conn	*c = conn_open();
+	char		*sid = NULL;
+	struct usages	 all = { .one = opts->argv[0] != NULL };
+	struct m_DU	 body = { .session = NULL };
+	struct msg	 msg;
+
+	if (all.one)
+		body.session = sid = session_find(c, opts->argv[0]);
+	conn_send(c, MSG_DU, &body);
+	for (;;) {
+		conn_recv(c, &msg, CONN_REVIEW_MS);
+		if (msg.type == MSG_END)
+			break;
+		if (msg.type == MSG_ERROR)
+			conn_refused(&msg);
+		if (msg.type != MSG_MEASURED)
+			fail("%s: broken answer: %s to DU", c->path,
+			    proto_name(msg.type));
+		usage_take(&all, msg.body);
+		msg_free(&msg);
+	}
+	msg_free(&msg);
+	out_form(opts)->usages(&all);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}
+
+/* "7d", "12h", "30m", "90s", "90"; seconds. */
+static uint64_t
+gc_age(const char *text)
+{
+	static const struct {
+		char		unit;
+		uint64_t	seconds;
+	} units[] = {
+		{ 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 },
+	};
+	char		number[32];
+	const char	*why;
+	uint64_t	 by = 1;
+	size_t		 i, len = strlen(text);
+	long long	 n;
+
+	for (i = 0; len > 1 && i < sizeof(units) / sizeof(units[0]); i++)
+		if (text[len - 1] == units[i].unit) {
+			by = units[i].seconds;
+			len--;
+			break;
+		}
+	if (len > 0 && len < sizeof(number) &&
+	    strspn(text, "0123456789") >= len) {
+		memcpy(number, text, len);
+		number[len] = '\0';
+		/* Ten thousand years. */
+		n = strtonum(number, 0, (long long)(315360000000 / by), &why);
+		if (why == NULL)
+			return ((uint64_t)n * by);
+	}
+	fail_usage("gc: --older %s: not an age: give a number and s, m, h or d "
+	    "for its unit, like 12h", text);
+}
+
+static void
+gc_take(struct collection *all, const struct m_GONE *m)
+{
+	struct gone	*g;
+
+	all->v = need(reallocarray(all->v, all->n + 1, sizeof(*all->v)));
+	g = &all->v[all->n++];
+	g->kind = copy(m->kind);
+	g->what = copy(m->what);
+	g->bytes = m->bytes;
+	g->inodes = m->inodes;
+	g->gone = m->gone;
+	g->why = m->why != NULL ? copy(m->why) : NULL;
+	if (g->gone) {
+		all->bytes += m->bytes;
+		all->inodes += m->inodes;
+	}
+}
+
+int
+gc_main(struct options *opts)
+{
+	struct m_GC		 body = {
+		.dry = opts->dry_run, .discard = opts->discard,
+		.age = gc_age(opts->older != NULL ? opts->older : "7d")
+	};
+	struct collection	 all = { .dry = opts->dry_run };
+	struct conn		*c = conn_open();
+	struct msg		 msg;
+
+	conn_send(c, MSG_GC, &body);
+	for (;;) {
+		conn_recv(c, &msg, CONN_REVIEW_MS);
+		if (msg.type == MSG_END)
+			break;
+		if (msg.type == MSG_ERROR)
+			conn_refused(&msg);
+		if (msg.type != MSG_GONE)
+			fail("%s: broken answer: %s to GC", c->path,
+			    proto_name(msg.type));
+		gc_take(&all, msg.body);
+		msg_free(&msg);
+	}
+	msg_free(&msg);
+	out_form(opts)->collected(&all);
+	conn_close(c);
+	return (done(0));
+}
