@@ -23,8 +23,7 @@
 #define PROTO_FIELDS_GC(F)						\
 	F(U64,  age, REQ, 0)		/* seconds since a session's end */ \
 	F(BOOL, dry, OPT, 0)		/* say it, do nothing */	\
-	F(BOOL, discard, OPT, 0)	/* layers without a record that are \
-					 * not empty, too */
+	F(BOOL, discard, OPT, 0)	/* layers without a record too */
 
 #define PROTO_FIELDS_GONE(F)						\
 	F(STR,  kind, REQ, 16)	/* session layer socket cgroup */	\
@@ -49,13 +48,13 @@
 	F(U64,  gid, OPT, 0)						\
 	F(U64V, groups, OPT, LIMIT_GROUPS)
 
+/* state: shown layer read-only hidden own covered missing denied
+ * rule: project home filesystem hide ro state fresh permissions */
 #define PROTO_FIELDS_EXPLAINED(F)					\
 	F(PATH, path, REQ, LIMIT_PATH)	/* as asked */			\
 	F(PATH, target, REQ, LIMIT_PATH) /* where it leads inside */	\
-	F(STR,  state, REQ, 16)	/* shown layer read-only hidden own	\
-				   covered missing denied */		\
-	F(STR,  rule, REQ, 32)	/* project home filesystem hide ro	\
-				   state fresh permissions */		\
+	F(STR,  state, REQ, 16)						\
+	F(STR,  rule, REQ, 32)						\
 	F(PATH, of, OPT, LIMIT_PATH)	/* the path that the rule names */ \
 	F(STR,  mechanism, REQ, LIMIT_MESSAGE)
 

@@ -171,7 +171,8 @@ session_sync_soon(struct session *s)
 {
 	static const struct timeval	tv = { 0, SYNC_AFTER };
 
-	s->sync = evtimer_new(sbxd.base, session_on_sync, s);
+	if (s->sync == NULL)
+		s->sync = evtimer_new(sbxd.base, session_on_sync, s);
 	if (s->sync == NULL || event_add(s->sync, &tv) == -1)
 		fatalx("a timer");
 }
