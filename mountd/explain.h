@@ -16,7 +16,7 @@
 struct spot {
 	const struct place *place;	/* NULL: the root's overlay */
 	int		 top;		/* in the place's layer, -1: not there */
-	int		 low;		/* below: mask and real, -1 */
+	int		 low;		/* mask and real, -1 */
 	int		 root;		/* the top of those */
 	bool		 moved;		/* by the session, to this path */
 	bool		 fresh;		/* in a folder of the session's own */
