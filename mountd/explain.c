@@ -443,6 +443,7 @@ explain_begin(struct explain *e)
 
 	e->user = (struct user){ m->uid, m->gid, m->groups };
 	e->store = -1;
+	strlcpy(e->target, "/", sizeof(e->target));
 	e->at = (struct spot){ .top = -1, .low = -1, .root = -1 };
 	if (m->project == NULL || m->home == NULL || m->path[0] != '/' ||
 	    m->uid >= UINT32_MAX || m->uid == UID_NOROLE)

@@ -14,7 +14,7 @@
 
 /* Where the walk is: a folder of a place. */
 struct spot {
-	const struct place *place;	/* NULL: the root's overlay */
+	const struct place *place;	/* NULL: the root's */
 	int		 top;		/* in the place's layer, -1: not there */
 	int		 low;		/* mask and real, -1 */
 	int		 root;		/* the top of those */

@@ -119,7 +119,7 @@ static char *
 project_path(const char *option, const char *in, const struct who *who,
     const char *cwd)
 {
-	char	 out[PATH_MAX];
+	char	 out[PATH_MAX], *real, *full;
 	const char *base = cwd, *rest = in;
 
 	if (*in == '\0')
@@ -130,6 +130,17 @@ project_path(const char *option, const char *in, const struct who *who,
 			;
 		if (*rest == '\0')
 			rest = ".";
+	}
+	/* What is read-only is a place: a link to one means that one. What is
+	 * hidden is hidden under each of its names, by mountd. */
+	if (strcmp(option, "--ro") == 0) {
+		if (asprintf(&full, "%s%s%s", *rest == '/' ? "" : base,
+		    *rest == '/' ? "" : "/", rest) == -1)
+			fail("out of memory");
+		real = realpath(full, NULL);
+		free(full);
+		if (real != NULL)
+			return (real);
 	}
 	if (path_clean(base, rest, out, sizeof(out)) == -1)
 		fail("%s %.40s...: %s: the limit is %d bytes", option, in,
