@@ -15,7 +15,7 @@
 /* Where the walk is: a folder of a place. */
 struct spot {
 	const struct place *place;	/* NULL: the root's */
-	int		 top;		/* in the place's layer, -1: not there */
+	int		 top;		/* in the place's layer, -1 */
 	int		 low;		/* mask and real, -1 */
 	int		 root;		/* the top of those */
 	bool		 moved;		/* by the session, to this path */
