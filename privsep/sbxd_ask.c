@@ -9,6 +9,7 @@
 #include "sbxd.h"
 
 #define ASKS_MAX	32	/* at once: each is a process of mountd's */
+#define ASKS_A_CLIENT	4
 
 struct ask {
 	TAILQ_ENTRY(ask) entry;
@@ -57,14 +58,14 @@ static struct ask *
 ask_for(struct client *c, uint32_t reqid)
 {
 	struct ask	*a;
+	size_t		 own = 0;
 
 	TAILQ_FOREACH(a, &asks, entry)
 		if (a->client == c)
-			break;
-	if (a != NULL || nasks >= ASKS_MAX) {
-		peer_error(c->peer, reqid, "limit.requests", "%s: try again",
-		    a != NULL ? "an earlier one of this connection is at work"
-		    : "too many of these at once");
+			own++;
+	if (own >= ASKS_A_CLIENT || nasks >= ASKS_MAX) {
+		peer_error(c->peer, reqid, "limit.requests", "too many of "
+		    "these at once: try again");
 		return (NULL);
 	}
 	a = ask_new();
@@ -215,7 +216,7 @@ explain_new(struct peer *p, uint32_t id, struct m_EXPLAIN *m, uint64_t *groups)
 	struct m_NEW	 new = {
 		.project = m->project, .home = m->home, .hide = m->hide,
 		.ro = m->ro, .as = m->as, .uid = m->uid, .gid = m->gid,
-		.cwd = m->project, .user = "", .network = "none",
+		.cwd = "/", .user = "", .network = "none",
 		.argv = { 1, argv }
 	};
 

@@ -16,6 +16,8 @@
  *	halfway SID	the same, and is gone at once; and in half a request
  *	plain PROJECT	NEW with nothing that is optional: a command that
  *			writes its umask there; says the session's id
+ *	life SID	asks to explain, measure, resume, stop and kill it
+ *	odd SID		asks for what no sbxctl would
  * What the suite says before it hangs up is printed, made visible.
  */
 #include <sys/resource.h>
@@ -266,6 +268,78 @@ owner(const char *sid)
 	exit(0);
 }
 
+static void
+life(const char *sid)
+{
+	static const char *argv[] = { "/bin/true", NULL };
+	struct m_SID	 it = { .session = sid };
+	struct m_DU	 du = { .session = sid };
+	struct m_EXPLAIN explain = { .session = sid, .path = "/etc" };
+	struct m_RESUME	 resume = { .session = sid, .argv = { 1, argv } };
+	struct imsgbuf	 ib;
+	int		 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
+	ask(&ib, MSG_EXPLAIN, &explain);
+	ask(&ib, MSG_DU, &du);
+	ask(&ib, MSG_RESUME, &resume);
+	ask(&ib, MSG_STOP, &it);
+	ask(&ib, MSG_KILL, &it);
+	exit(0);
+}
+
+static void
+odd_explain(struct imsgbuf *ib, const char *sid)
+{
+	struct m_EXPLAIN m = { .path = "/etc" };
+
+	ask(ib, MSG_EXPLAIN, &m);
+	m.project = "/usr/lib";
+	m.home = "/root";
+	m.as = true;
+	m.uid = 65534;
+	ask(ib, MSG_EXPLAIN, &m);
+	m.as = false;
+	m.path = "etc";
+	ask(ib, MSG_EXPLAIN, &m);
+	m.path = "/etc";
+	m.project = "/usr/../lib";
+	ask(ib, MSG_EXPLAIN, &m);
+	m.project = "/proc/1/root";
+	ask(ib, MSG_EXPLAIN, &m);
+	/* Whatever else it says: of a session the record counts. */
+	m.session = sid;
+	ask(ib, MSG_EXPLAIN, &m);
+}
+
+static void
+odd(const char *sid)
+{
+	const char	*argv[] = { "", NULL }, *term[] = { "PATH=/x", NULL };
+	struct m_RESUME	 resume = { .session = sid, .argv = { 1, argv } };
+	struct m_GC	 gc = { .age = UINT64_MAX };
+	struct imsgbuf	 ib;
+	int		 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
+	ask(&ib, MSG_RESUME, &resume);
+	resume.argv.n = 0;
+	resume.term = (struct strv){ 1, term };
+	ask(&ib, MSG_RESUME, &resume);
+	term[0] = "TERMCAP=x";
+	ask(&ib, MSG_RESUME, &resume);
+	resume.term.n = 0;
+	resume.rows = 65536;
+	ask(&ib, MSG_RESUME, &resume);
+	odd_explain(&ib, sid);
+	ask(&ib, MSG_GC, &gc);
+	exit(0);
+}
+
 /* The next SESSION; its id. */
 static void
 told(struct imsgbuf *ib, char *sid, size_t size)
@@ -420,6 +494,10 @@ main(int argc, char **argv)
 		follow(argv[3]);
 	else if (strcmp(argv[2], "halfway") == 0 && argc > 3)
 		halfway(argv[3]);
+	else if (strcmp(argv[2], "life") == 0 && argc > 3)
+		life(argv[3]);
+	else if (strcmp(argv[2], "odd") == 0 && argc > 3)
+		odd(argv[3]);
 	else if (strcmp(argv[2], "plain") == 0 && argc > 3)
 		plain(argv[3]);
 	else {

@@ -2,11 +2,11 @@
 # looks, as admins do; for everybody else it is not there.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-# asked FILE USER: that one's connection is answered what the file says.
+# asked FILE USER [WHAT]: that one's connection is answered what the file says.
 asked()
 {
 	setpriv --reuid "$2" --clear-groups \
-	    "$tools/client" "$SBX_STATE/sbxd.sock" owner "$sid" >answers ||
+	    "$tools/client" "$SBX_STATE/sbxd.sock" "${3:-owner}" "$sid" >answers ||
 	    atf_fail "status $? of client"
 	int_same "$(cat "$1")" "$(cat answers)" "not what $2 may"
 }
@@ -55,7 +55,64 @@ theirs_body()
 	int_end
 }
 
+atf_test_case life
+life_head()
+{
+	atf_set descr "who stops, kills, resumes, explains and measures"
+	atf_set require.user root
+}
+life_body()
+{
+	echo '{"roles": {"admin": [23456]}}' >conf
+	int_begin -f "$PWD/conf"
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	int_keep sh -c 'echo mine >>a.txt'
+	cat >all <<-EOT
+		EXPLAIN: EXPLAINED
+		DU: MEASURED
+		RESUME: SESSION
+		STOP: SESSION
+		KILL: SESSION
+	EOT
+	# Its user may, since its processes are that one's anyway.
+	asked all "$int_user" life
+	int_wait sh -c "sbxctl show $sid | grep -q '^state *ended'"
+	# An admin looks and ends, but runs nothing as somebody else.
+	sed '/RESUME/s/: .*/: auth.denied/' all >admin
+	asked admin 23456 life
+	sed 's/: .*/: session.unknown/' all >none
+	asked none 34567 life
+	# Root resumes everybody's.
+	asked all root life
+	int_wait sh -c "sbxctl show $sid | grep -q '^state *ended'"
+	int_live live cat
+	sed '/RESUME/s/: .*/: session.running/' all >running
+	asked none 34567 life
+	asked admin 23456 life
+	exec 9>&-
+	wait "$live" && atf_fail "it was not ended"
+	atf_check -o match:'reason *stopped by uid:23456' sbxctl show "$sid"
+	cat >odd <<-EOT
+		RESUME: resume.invalid
+		RESUME: resume.invalid
+		RESUME: resume.invalid
+		RESUME: resume.invalid
+		EXPLAIN: explain.invalid
+		EXPLAIN: auth.denied
+		EXPLAIN: explain.invalid
+		EXPLAIN: repo.invalid
+		EXPLAIN: repo.invalid
+		EXPLAIN: EXPLAINED
+		GC: END
+	EOT
+	asked odd "$int_user" odd
+	asked odd root odd
+	int_end
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case theirs
+	atf_add_test_case life
 }

@@ -2,6 +2,7 @@
  * EXPLAIN and MEASURE: what comes back, and what a broker cannot make mountd
  * say or do by them.
  */
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <errno.h>
@@ -203,6 +204,30 @@ CASE(refused, "what a broker asks for that no client could")
 	drive_end();
 }
 
+CASE(hung, "a filesystem that hangs: an error in ten seconds, for one only")
+{
+	char	opts[128], *at;
+	int	fuse;
+
+	ATF_REQUIRE_EQ(0, mkdir(test_path("hung"), 0755));
+	ATF_REQUIRE((fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC)) != -1);
+	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40755,user_id=0,"
+	    "group_id=0,allow_other", fuse);
+	ATF_REQUIRE_EQ(0, mount("hung", test_path("hung"), "fuse", 0, opts));
+	begin();
+	at = strdup(test_path("hung"));
+	/* It is none that a session would see, so nobody asks it. */
+	IS("covered", "filesystem", "hung");
+	IS("missing", "filesystem", "hung/in");
+	ask.project = strdup(test_path("hung/in"));
+	REFUSED("mount.timeout", "/etc");
+	ask.project = strdup(test_path("proj"));
+	IS("shown", "project", "proj/a");
+	umount2(at, MNT_FORCE | MNT_DETACH);
+	close(fuse);
+	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
+}
+
 /* Until END or ERROR; how many items came. */
 static int
 measure(const struct m_MEASURE *m, uint64_t *inodes)
@@ -271,6 +296,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, explain);
 	ATF_TP_ADD_TC(tp, refused);
+	ATF_TP_ADD_TC(tp, hung);
 	ATF_TP_ADD_TC(tp, measured);
 	return (atf_no_error());
 }
