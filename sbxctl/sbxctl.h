@@ -379,6 +379,11 @@ struct out {
 
 extern const struct out	out_text, out_json;
 const struct out	*out_form(const struct options *);
+/* out_text.c: "KEY   value", escaped; text_life.c: parts of out_text. */
+void	text_line(const char *key, const char *value);
+void	text_usages(const struct usages *);
+void	text_explained(const struct m_EXPLAINED *, const char *sid);
+void	text_collected(const struct collection *);
 /* Counts for one line: "3 files changed, 10 insertions(+), 5 deletions(-)". */
 char	*review_counts(const struct review *);
 

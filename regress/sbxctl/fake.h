@@ -21,4 +21,7 @@ void	fake_suite(struct imsgbuf *, struct msg *);
 /* fake_run.c: NEW; returns when the connection has ended. */
 void	fake_run(struct imsgbuf *, struct msg *);
 
+/* True: it was one of these, and is answered. */
+bool	fake_life(struct imsgbuf *, struct msg *);
+
 #endif

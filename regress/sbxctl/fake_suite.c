@@ -288,12 +288,16 @@ void
 fake_suite(struct imsgbuf *ib, struct msg *msg)
 {
 	fake_asked("%s", proto_name(msg->type));
+	if (fake_life(ib, msg))
+		return;
 	switch (msg->type) {
 	case MSG_LIST:
 		on_list(ib, msg);
 		break;
 	case MSG_SHOW:
 	case MSG_WAIT:
+	case MSG_STOP:
+	case MSG_KILL:
 		on_show(ib, msg);
 		break;
 	case MSG_CHANGES:
