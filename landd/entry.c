@@ -366,7 +366,8 @@ entry_list(struct walk *w, const struct item *it, struct found *fo, bool same)
 	fo->vino = it->view ? WALK_INO(it->vst.st_ino) : 0;
 	fo->standin = it->view && !it->layer && !it->real &&
 	    S_ISREG(it->vst.st_mode) && it->vst.st_size == 0 &&
-	    (it->vst.st_mode & 07777) == 0444 && it->vst.st_uid == 0;
+	    (it->vst.st_mode & 07777) == 0444 &&
+	    (it->vst.st_uid == 0 || it->vst.st_uid == geteuid());
 	if (drift_judge(w, it, base, fo) == -1) {
 		found_free(fo);
 		return (-1);

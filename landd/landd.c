@@ -11,6 +11,7 @@
 
 #include "../common/log.h"
 #include "../privsep/drop.h"
+#include "../privsep/mode.h"
 #include "../privsep/pledge.h"
 #include "../privsep/proc.h"
 #include "../privsep/unveil.h"
@@ -95,6 +96,7 @@ main(void)
 	int		channel;
 
 	proc_begin("landd", PROC_FD + 1);
+	mode_begin();
 	drop_limits(LANDD_NOFILE, 1 << 30);
 	if ((landd.base = event_base_new()) == NULL)
 		fatalx("no event loop");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../privsep/mode.h"
 #include "attr.h"
 #include "fault.h"
 
@@ -25,7 +26,8 @@ xattr_counts(const char *name)
 {
 	return (strncmp(name, "trusted.overlay.", 16) != 0 &&
 	    strncmp(name, "user.overlay.", 13) != 0 &&
-	    strncmp(name, "trusted.sbx.", 12) != 0);
+	    strncmp(name, "trusted.sbx.", 12) != 0 &&
+	    (strncmp(name, "user.sbx.", 9) != 0 || !mode_user()));
 }
 
 /* The names, one after the other; NULL and *len 0 where there are none. */
@@ -77,7 +79,9 @@ xattr_copy(const char *from, const char *to, const char *name)
 		return (0);
 	r = setxattr(to, name, value, (size_t)len, 0);
 	free(value);
-	if (r == -1 && strncmp(name, "system.posix_acl", 16) == 0)
+	/* One that names others says nothing in S, where nobody is anybody. */
+	if (r == -1 && strncmp(name, "system.posix_acl", 16) == 0 &&
+	    !mode_user())
 		return (-1);
 	return (0);
 }
@@ -113,6 +117,15 @@ xattr_drop_others(const char *from, const char *to)
 	free(names);
 }
 
+/* In S there is the user, and whatever is made is that one's. */
+int
+attr_chown(int dir, const char *name, const struct stat *st, int flags)
+{
+	if (mode_user())
+		return (0);
+	return (fchownat(dir, name, st->st_uid, st->st_gid, flags));
+}
+
 int
 attr_copy(int from, int to, const char *what)
 {
@@ -120,7 +133,7 @@ attr_copy(int from, int to, const char *what)
 	struct stat	 st;
 
 	if (fstat(from, &st) == -1 ||
-	    fchownat(to, "", st.st_uid, st.st_gid, AT_EMPTY_PATH) == -1)
+	    attr_chown(to, "", &st, AT_EMPTY_PATH) == -1)
 		return (fault_errno("mount.failed", "the owner of %s", what));
 	xattr_drop_others(pf.s, pt.s);
 	if (fchmodat(AT_FDCWD, pt.s, st.st_mode & 07777, 0) == -1)

@@ -17,6 +17,8 @@ struct fdpath	fdpath(int);
 
 /* Owner, mode, extended attributes without overlayfs's own, access lists. */
 int	attr_copy(int from, int to, const char *what);
+/* The owner and group of st, where they can be given; as fchownat. */
+int	attr_chown(int dir, const char *name, const struct stat *, int flags);
 int	attr_copy_times(int from, int to);
 /* Both. Bytes go first: writing takes setuid bits away, and the owner's mode
  * might not let us write. */

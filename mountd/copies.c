@@ -23,8 +23,7 @@
 #include "fault.h"
 #include "layer.h"
 #include "mountd.h"
-
-#define ORIGIN_XATTR	"trusted.overlay.origin"
+#include "xattr.h"
 
 struct copies {
 	int		 u, to;
@@ -85,7 +84,7 @@ copies_one(struct copies *c, int dir, const struct dirent *de,
 	ssize_t		len;
 
 	snprintf(path, sizeof(path), "%s/%s", fdpath(dir).s, de->d_name);
-	len = lgetxattr(path, ORIGIN_XATTR, attr, sizeof(attr));
+	len = lgetxattr(path, xattr_name(XATTR_ORIGIN), attr, sizeof(attr));
 	if (len == -1 && errno == ERANGE)
 		len = 0;	/* it is a copy, whatever of */
 	if (len == -1 && errno == ENODATA && *lower != '\0')

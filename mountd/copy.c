@@ -91,8 +91,7 @@ link_copy(int from, int dir, const char *name, const struct stat *st)
 	text[len] = '\0';
 	if (symlinkat(text, dir, name) == -1)
 		return (-1);
-	return (fchownat(dir, name, st->st_uid, st->st_gid,
-	    AT_SYMLINK_NOFOLLOW));
+	return (attr_chown(dir, name, st, AT_SYMLINK_NOFOLLOW));
 }
 
 static int

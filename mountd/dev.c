@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "fresh.h"
 #include "fs.h"
@@ -74,7 +75,7 @@ dev_pts(int dev)
 	if (fs_set(fs, "newinstance", NULL) == -1 ||
 	    fs_set(fs, "ptmxmode", "0666") == -1 ||
 	    fs_set(fs, "mode", "0620") == -1 ||
-	    fs_set(fs, "gid", "5") == -1 ||
+	    (!mode_user() && fs_set(fs, "gid", "5") == -1) ||
 	    fs_set(fs, "max", "1024") == -1 ||
 	    fs_set(fs, "source", "sbx") == -1) {
 		close(fs);

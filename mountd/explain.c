@@ -16,6 +16,7 @@
 #include "fs.h"
 #include "mountd.h"
 #include "session.h"
+#include "xattr.h"
 
 int
 explain_say(struct explain *e, const char *state, const char *rule,
@@ -146,7 +147,7 @@ found_is_stand_in(const struct found *f, char *of)
 
 	if (f->top != -1 || f->low == -1)
 		return (false);
-	len = getxattr(fdpath(f->low).s, "trusted.sbx.hidden", of,
+	len = getxattr(fdpath(f->low).s, xattr_name(XATTR_HIDDEN), of,
 	    PATH_MAX - 1);
 	if (len <= 0)
 		return (false);

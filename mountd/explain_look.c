@@ -17,6 +17,7 @@
 #include "explain.h"
 #include "fault.h"
 #include "fs.h"
+#include "xattr.h"
 
 void
 found_close(struct found *f)
@@ -54,10 +55,10 @@ look_below(const struct spot *at, int top, const char *name, bool *moved)
 {
 	char	opaque[PATH_MAX], from[PATH_MAX];
 
-	look_attr(top, "trusted.overlay.opaque", opaque);
+	look_attr(top, xattr_name(XATTR_OPAQUE), opaque);
 	if (strcmp(opaque, "y") == 0)
 		return (-1);
-	look_attr(top, "trusted.overlay.redirect", from);
+	look_attr(top, xattr_name(XATTR_REDIRECT), from);
 	*moved = at->moved || from[0] != '\0';
 	if (from[0] == '/')
 		return (from[1] == '\0' ? -1 : fs_openat2(at->root, from + 1,

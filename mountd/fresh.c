@@ -7,9 +7,11 @@
 #include <linux/magic.h>
 
 #include "../common/path.h"
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "fresh.h"
 #include "fs.h"
+#include "mountd.h"
 #include "point.h"
 
 /* Half of the memory at most, all together: a full /tmp must not take the
@@ -73,6 +75,34 @@ run_make(void)
 	return (-1);
 }
 
+/* In S it cannot be had without what is mounted in it: that is covered. */
+static int
+sys_covered(int face)
+{
+	static const char *const	over[] = {
+		"/firmware", "/fs/bpf", "/fs/cgroup", "/fs/fuse/connections",
+		"/fs/pstore", "/fs/selinux", "/fs/smackfs",
+		"/kernel/config", "/kernel/debug", "/kernel/security",
+		"/kernel/tracing"
+	};
+	size_t				i;
+	int				fd, mnt;
+
+	fd = openat(mountd.root, "sys", O_PATH | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	if (fd == -1)
+		return (face_clone(face, true, "/sys"));
+	mnt = fs_clone_all(fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/sys");
+	close(fd);
+	for (i = 0; mnt != -1 && i < sizeof(over) / sizeof(over[0]); i++)
+		if (face_cover(face, mnt, over[i]) == -1) {
+			close(mnt);
+			return (-1);
+		}
+	return (mnt);
+}
+
 /*
  * The host's own sysfs without what is mounted in it, which are debugfs,
  * tracefs, securityfs and the cgroups. A machine without one: nothing.
@@ -83,6 +113,8 @@ sys_make(int face)
 	struct statfs	sf;
 	int		mnt;
 
+	if (mode_user())
+		return (sys_covered(face));
 	mnt = open_tree(AT_FDCWD, "/sys", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (mnt == -1)
 		return (fault_errno("mount.failed", "/sys"));

@@ -130,6 +130,27 @@ fs_clone(int fd, const char *what)
 }
 
 int
+fs_clone_all(int fd, uint64_t set, const char *what)
+{
+	struct mount_attr	attr = {
+		.attr_set = set, .propagation = MS_PRIVATE
+	};
+	int			mnt;
+
+	mnt = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+	    AT_RECURSIVE | AT_EMPTY_PATH);
+	if (mnt == -1)
+		return (fault_errno("mount.failed", "a clone of %s", what));
+	if (mount_setattr(mnt, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr,
+	    sizeof(attr)) == -1) {
+		fault_errno("mount.failed", "attributes of %s", what);
+		close(mnt);
+		return (-1);
+	}
+	return (mnt);
+}
+
+int
 fs_attr(int mnt, uint64_t set, const char *what)
 {
 	/* A clone of the host's would hear of what is mounted there later,

@@ -31,6 +31,8 @@ int	fs_tmpfs(const char *options, unsigned int attrs, const char *what);
 /* The mount or the subtree at fd as a detached mount of its own, without what
  * is mounted below it. */
 int	fs_clone(int fd, const char *what);
+/* With all that is mounted below it, the attributes on each, and private. */
+int	fs_clone_all(int fd, uint64_t set, const char *what);
 /* And makes it private. */
 int	fs_attr(int mnt, uint64_t set, const char *what);
 int	fs_attach(int mnt, int point, const char *what);

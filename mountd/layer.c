@@ -15,6 +15,7 @@
 #include "fs.h"
 #include "layer.h"
 #include "mountd.h"
+#include "xattr.h"
 
 int
 store_open(const char *sid, bool make, bool *fresh)
@@ -47,22 +48,20 @@ store_open(const char *sid, bool make, bool *fresh)
  * folder's making where a file would need syncing, and has no inode: those
  * that were removed lately make ext4 look long for the next one.
  */
-#define MARK_AT		"trusted.sbx.at"
-#define MARK_PROJECT	"trusted.sbx.project"
-
 static int
-mark_set(int dir, const char *name, const char *path)
+mark_set(int dir, enum xattr mark, const char *path)
 {
-	return (setxattr(fdpath(dir).s, name, path, strlen(path), 0));
+	return (setxattr(fdpath(dir).s, xattr_name(mark), path,
+	    strlen(path), 0));
 }
 
 /* 1: there, in path[PATH_MAX]; 0: no mark; -1: errno. */
 static int
-mark_get(int dir, const char *name, char *path)
+mark_get(int dir, enum xattr mark, char *path)
 {
 	ssize_t	len;
 
-	len = getxattr(fdpath(dir).s, name, path, PATH_MAX - 1);
+	len = getxattr(fdpath(dir).s, xattr_name(mark), path, PATH_MAX - 1);
 	if (len == -1)
 		return (errno == ENODATA ? 0 : -1);
 	path[len] = '\0';
@@ -86,7 +85,7 @@ layer_at(int store, unsigned int n, char *at)
 
 	if ((dir = layer_folder(store, n)) == -1)
 		return (errno == ENOENT ? 0 : -1);
-	r = mark_get(dir, MARK_AT, at);
+	r = mark_get(dir, XATTR_AT, at);
 	close(dir);
 	return (r);
 }
@@ -132,7 +131,7 @@ layer_make(int store, struct layer *l, const char *path, int lower)
 	if ((l->w = layer_half(dir, "w")) != -1 &&
 	    (l->u = layer_half(dir, "u")) != -1 &&
 	    attr_copy(lower, l->u, shown(path)) == 0)
-		r = mark_set(dir, MARK_AT, path);
+		r = mark_set(dir, XATTR_AT, path);
 	close(dir);
 	return (r);
 }
@@ -190,8 +189,8 @@ layer_set_project(int store, const char *path)
 	char	now[PATH_MAX];
 	int	r;
 
-	if ((r = mark_get(store, MARK_PROJECT, now)) == 0)
-		r = mark_set(store, MARK_PROJECT, path);
+	if ((r = mark_get(store, XATTR_PROJECT, now)) == 0)
+		r = mark_set(store, XATTR_PROJECT, path);
 	else if (r == 1)
 		r = strcmp(now, path) == 0 ? 0 : 1;
 	if (r == 1)
@@ -206,7 +205,7 @@ layer_project(int store, char *path)
 {
 	int	r;
 
-	if ((r = mark_get(store, MARK_PROJECT, path)) == 1)
+	if ((r = mark_get(store, XATTR_PROJECT, path)) == 1)
 		return (0);
 	return (r == 0 ? fault("mount.layer", "this session has no layer of "
 	    "a project") : fault_errno("mount.layer", "the session's folder"));

@@ -13,6 +13,7 @@
 #include "fault.h"
 #include "fs.h"
 #include "mask.h"
+#include "xattr.h"
 
 #define MASK_LEFT	(-2)	/* this path needs no more */
 
@@ -29,7 +30,7 @@ mask_whiteout(int at, const char *name)
 static int
 mask_mark(int fd, const struct hidden *h)
 {
-	return (setxattr(fdpath(fd).s, "trusted.sbx.hidden", h->path,
+	return (setxattr(fdpath(fd).s, xattr_name(XATTR_HIDDEN), h->path,
 	    strlen(h->path), 0));
 }
 
@@ -60,7 +61,7 @@ mask_folder(int at, const char *name, const struct hidden *h)
 		    fault_errno("mount.failed", "hiding %s", shown(name)));
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1 || fchown(fd, 0, 0) == -1 ||
-	    fsetxattr(fd, "trusted.overlay.opaque", "y", 1, 0) == -1 ||
+	    fsetxattr(fd, xattr_name(XATTR_OPAQUE), "y", 1, 0) == -1 ||
 	    mask_mark(fd, h) == -1)
 		r = fault_errno("mount.failed", "hiding %s", shown(name));
 	if (fd != -1)
@@ -190,7 +191,7 @@ mask_times(int real, int at)
 		    FS_BENEATH | RESOLVE_NO_XDEV);
 		/* A hidden folder shows no time of the real one's. */
 		if (below != -1 && r != -1 && fgetxattr(below,
-		    "trusted.overlay.opaque", NULL, 0) == -1)
+		    xattr_name(XATTR_OPAQUE), NULL, 0) == -1)
 			mask_times(r, below);
 		if (below != -1)
 			close(below);

@@ -17,6 +17,7 @@
 #include "../common/log.h"
 #include "../common/path.h"
 #include "../privsep/drop.h"
+#include "../privsep/mode.h"
 #include "../privsep/pledge.h"
 #include "../privsep/proc.h"
 #include "fs.h"
@@ -63,13 +64,14 @@ mountd_uids(const struct m_SUITE *suite)
 
 	for (i = 0; i < UID_COUNT; i++) {
 		proc_suite_ids(suite, (enum suite_uid)i, &d);
-		mountd.uids[i] = d.uid;
-		for (j = 0; j < i; j++)
+		mountd.uids[i] = mode_uid(d.uid);
+		/* A user's own suite has no uid but that one's, 0 here. */
+		for (j = 0; j < i && !mode_user(); j++)
 			if (mountd.uids[i] == mountd.uids[j])
 				fatalx("uid %u from sbxd is two roles'",
 				    (unsigned int)d.uid);
 		if (i == UID_MOUNTD)
-			mountd.gid = d.gid;
+			mountd.gid = mode_gid(d.gid);
 	}
 }
 
@@ -128,6 +130,7 @@ mountd_confine(void)
 		    CAP_BIT(CAP_SETFCAP) | CAP_BIT(CAP_DAC_READ_SEARCH)
 	};
 
+	/* In S the same ones, over the user's own files only. */
 	drop_to(&d);
 	pledge(PLEDGE_MOUNTD);
 }
@@ -140,6 +143,7 @@ main(void)
 	struct msg		 msg;
 
 	proc_begin("mountd", PROC_FD + 1);
+	mode_begin();
 	drop_limits(65536, 0);
 	umask(0);	/* modes are copied, and meant as they are */
 	if ((base = event_base_new()) == NULL)
@@ -152,6 +156,7 @@ main(void)
 	peer_pause(p);
 	proc_hello(&p->ib, ROLE_MOUNTD, ROLE_SBXD);
 	proc_expect(&p->ib, MSG_SUITE, &msg);
+	mode_enter(&p->ib);
 	mountd_uids(msg.body);
 	mountd_namespace();
 	mountd_store(msg.body);

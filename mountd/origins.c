@@ -11,6 +11,7 @@
 #include "attr.h"
 #include "clean.h"
 #include "mountd.h"
+#include "xattr.h"
 
 int
 origins_add(struct clean *c, const char *path, const char *lower)
@@ -34,7 +35,6 @@ struct handle {
 	unsigned char		room[MAX_HANDLE_SZ];
 };
 
-#define ORIGIN_XATTR	"trusted.overlay.origin"
 /* The real file of the same path is what this one was copied from. */
 static bool
 file_at_home(struct clean *c, const char *path, const unsigned char *origin,
@@ -66,10 +66,11 @@ origins_file(struct clean *c, const char *path)
 
 	if ((fd = at_open(c->u, path, O_PATH | O_NOFOLLOW)) == -1)
 		return (-1);
-	len = getxattr(fdpath(fd).s, ORIGIN_XATTR, origin, sizeof(origin));
+	len = getxattr(fdpath(fd).s, xattr_name(XATTR_ORIGIN), origin,
+	    sizeof(origin));
 	if (len > ORIGIN_FID && !file_at_home(c, path, origin, (size_t)len) &&
 	    !step_held(c, path))
-		r = removexattr(fdpath(fd).s, ORIGIN_XATTR);
+		r = removexattr(fdpath(fd).s, xattr_name(XATTR_ORIGIN));
 	close(fd);
 	return (r);
 }

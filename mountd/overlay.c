@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "fs.h"
 #include "mountd.h"
@@ -32,12 +33,21 @@ build_end(struct build *b)
  * real ones. xino for the project: where its layers lie on two filesystems (a
  * mask is enough) a folder's number is still made from the real one's, by
  * which CLEAN knows what a folder that is held open consists of. The kernel
- * logs it each time, so the others do without.
+ * logs it each time, so the others do without. In S attributes are user.*,
+ * with which the kernel follows no redirect and makes none: there such a
+ * rename is EXDEV.
  */
 static int
 overlay_options(int fs, bool writes, bool steady)
 {
-	if (fs_set(fs, "redirect_dir", writes ? "on" : "follow") == -1 ||
+	const char	*redirect = writes ? "on" : "follow";
+
+	if (mode_user()) {
+		redirect = "nofollow";
+		if (fs_set(fs, "userxattr", NULL) == -1)
+			return (-1);
+	}
+	if (fs_set(fs, "redirect_dir", redirect) == -1 ||
 	    fs_set(fs, "metacopy", "off") == -1 ||
 	    fs_set(fs, "index", "off") == -1 ||
 	    fs_set(fs, "source", "sbx") == -1)
@@ -45,15 +55,17 @@ overlay_options(int fs, bool writes, bool steady)
 	return (writes && steady ? fs_set(fs, "xino", "auto") : 0);
 }
 
+/* An empty mask is there since overlayfs wants two lowers, and goes below:
+ * then the folder's own owner and times show. */
 static int
-overlay_layers(int fs, int mask, int lower, const struct layer *l, int under)
+overlay_layers(int fs, const int lower[3], const struct layer *l)
 {
-	if (under != -1 && fs_set_fd(fs, "lowerdir+", under) == -1)
-		return (-1);
-	if (mask != -1 && fs_set_fd(fs, "lowerdir+", mask) == -1)
-		return (-1);
-	if (fs_set_fd(fs, "lowerdir+", lower) == -1)
-		return (-1);
+	size_t	i;
+
+	for (i = 0; i < 3; i++)
+		if (lower[i] != -1 && fs_set_fd(fs, "lowerdir+", lower[i]) ==
+		    -1)
+			return (-1);
 	if (l == NULL)
 		return (0);
 	if (fs_set_fd(fs, "upperdir", l->u) == -1)
@@ -67,7 +79,7 @@ overlay_make(struct build *b, const char *path, int lower,
 {
 	unsigned int	attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	char		what[1024];
-	int		fs, mask;
+	int		fs, mask, lowers[3] = { under, lower, -1 };
 
 	snprintf(what, sizeof(what), l != NULL ? "the overlay of %s, its "
 	    "layer in %s" : "the overlay of %s", shown(path),
@@ -75,11 +87,16 @@ overlay_make(struct build *b, const char *path, int lower,
 	if (mask_make(&b->masks, &b->hides, path, lower,
 	    l == NULL && under == -1, &mask) == -1)
 		return (-1);
+	if (hides_below(&b->hides, path)) {
+		lowers[1] = mask;
+		lowers[2] = lower;
+	} else
+		lowers[2] = mask;
 	if ((fs = fs_open("overlay", what)) == -1)
 		goto fail;
 	if (overlay_options(fs, l != NULL, b->steady != NULL &&
 	    strcmp(b->steady, path) == 0) == -1 ||
-	    overlay_layers(fs, mask, lower, l, under) == -1) {
+	    overlay_layers(fs, lowers, l) == -1) {
 		close(fs);
 		goto fail;
 	}

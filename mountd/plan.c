@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #include "../common/path.h"
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "fresh.h"
 #include "fs.h"
 #include "mountd.h"
-#include "plan.h"
+#include "rest.h"
 
 void
 plan_note(struct plan *p, const char *fmt, ...)
@@ -34,19 +35,18 @@ plan_note(struct plan *p, const char *fmt, ...)
 		p->nnotes++;
 }
 
-static struct place *
-plan_find(struct plan *p, const char *path)
+bool
+plan_has(const struct plan *p, const char *path)
 {
 	size_t	i;
 
 	for (i = 0; i < p->n; i++)
 		if (strcmp(p->v[i].path, path) == 0)
-			return (&p->v[i]);
-	return (NULL);
+			return (true);
+	return (false);
 }
 
-/* Takes fd over. */
-static int
+int
 plan_add(struct plan *p, const char *path, enum place_kind kind, int fd,
     bool dir)
 {
@@ -93,7 +93,7 @@ plan_enters(const struct want *w, const char *path)
 	const char	*p = path;
 	struct statx	 sx;
 
-	if (w->uid == 0)
+	if (w->uid == 0 && !mode_user())
 		return (true);
 	do {
 		p += *p == '/';
@@ -155,6 +155,24 @@ plan_answers(int fd)
 	return (r);
 }
 
+/* What a mount is in a user's suite, where all of it is there already,
+ * read-only: PLACE_CLONE, where nothing can lie over it. */
+static enum place_kind
+plan_rest(struct plan *p, const struct build *b, const char *path,
+    enum place_kind kind, int fd)
+{
+	const char	*in = rest_mounted(b, path);
+
+	if (kind != PLACE_OVERLAY && kind != PLACE_READ)
+		return (PLACE_CLONE);
+	if (in != NULL)
+		plan_note(p, "%s: read-only in the session, as %s is mounted "
+		    "in it", shown(path), shown(in));
+	else if (kind == PLACE_READ)
+		return (PLACE_REST);
+	return (rest_kind(b, path, fd));
+}
+
 static int
 plan_mount(struct plan *p, const struct build *b, const struct want *w,
     const struct mnt *m)
@@ -166,7 +184,7 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 
 	if (m->covered || m->point[1] == '\0' ||
 	    hides_over(&b->hides, m->point) != NULL ||
-	    plan_find(p, m->point) != NULL ||
+	    plan_has(p, m->point) ||
 	    (fresh_over(m->point) != NULL && !plan_owned(w, m->point)) ||
 	    plan_under(p, m->point, PLACE_COVER) || !plan_enters(w, m->point))
 		return (0);
@@ -191,6 +209,11 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 	if (kind == PLACE_COVER && plan_holds(w, m->point)) {
 		/* Home or project is in there and will be attached: then
 		 * what lies below the mount stands for it. */
+		close(fd);
+		return (0);
+	}
+	if (mode_user() && kind != PLACE_COVER &&
+	    (kind = plan_rest(p, b, m->point, kind, fd)) == PLACE_CLONE) {
 		close(fd);
 		return (0);
 	}
@@ -229,7 +252,7 @@ plan_ro(struct plan *p, const struct build *b, const struct want *w,
 		    why);
 		return (0);
 	}
-	if (plan_find(p, path) != NULL)
+	if (plan_has(p, path))
 		return (0);
 	if ((copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1)
 		return (fault_errno("mount.failed", "the list of mounts"));
@@ -238,16 +261,24 @@ plan_ro(struct plan *p, const struct build *b, const struct want *w,
 }
 
 static int
-plan_own(struct plan *p, const struct want *w)
+plan_own(struct plan *p, const struct build *b, const struct want *w)
 {
-	int	fd;
+	const char	*in;
+	int		 fd;
 
+	if (mode_user() && (in = rest_mounted(b, w->project)) != NULL)
+		return (fault("mount.project", "project %s: %s is mounted in "
+		    "it, and over that only root's suite lays a layer: "
+		    "unmount it, or have root start sbxd", shown(w->project),
+		    shown(in)));
 	if ((fd = fcntl(w->project_fd, F_DUPFD_CLOEXEC, 0)) == -1)
 		return (fault_errno("mount.failed", "the list of mounts"));
 	if (plan_add(p, w->project, PLACE_PROJECT, fd, true) == -1)
 		return (-1);
 	if (!w->home_own)
 		return (0);
+	if (mode_user() && (in = rest_mounted(b, w->home)) != NULL)
+		return (rest_home(p, b, w->home, in));
 	if ((fd = fcntl(w->home_fd, F_DUPFD_CLOEXEC, 0)) == -1)
 		return (fault_errno("mount.failed", "the list of mounts"));
 	return (plan_add(p, w->home, PLACE_HOME, fd, true));
@@ -267,7 +298,7 @@ plan_make(struct plan *p, const struct build *b, const struct want *w)
 	size_t	i;
 
 	memset(p, 0, sizeof(*p));
-	if (plan_own(p, w) == -1)
+	if (plan_own(p, b, w) == -1)
 		return (-1);
 	for (i = 0; i < w->ro->n; i++)
 		if (w->ro_fd[i] != -1 &&
@@ -277,6 +308,8 @@ plan_make(struct plan *p, const struct build *b, const struct want *w)
 	for (i = 0; i < b->mnts.n; i++)
 		if (plan_mount(p, b, w, &b->mnts.v[i]) == -1)
 			return (-1);
+	if (mode_user() && rest_plan(p, b) == -1)
+		return (-1);
 	qsort(p->v, p->n, sizeof(*p->v), place_compare);
 	return (0);
 }

@@ -12,6 +12,7 @@
 enum place_kind {
 	PLACE_OVERLAY,		/* a layer of its own */
 	PLACE_READ,		/* a read-only overlay */
+	PLACE_REST,		/* the same, of the user's rest: see rest.h */
 	PLACE_CLONE,		/* itself, read-only */
 	PLACE_FILE,		/* a single file, itself, read-only */
 	PLACE_COVER,		/* an empty folder or file */
@@ -48,6 +49,10 @@ struct plan {
 
 int	plan_make(struct plan *, const struct build *, const struct want *);
 void	plan_free(struct plan *);
+/* Takes fd over. */
+int	plan_add(struct plan *, const char *path, enum place_kind, int fd,
+	    bool dir);
+bool	plan_has(const struct plan *, const char *path);
 /* path is, or contains, a folder that the session works in. */
 bool	plan_holds(const struct want *, const char *path);
 /* One line that is shown to the session's owner. */

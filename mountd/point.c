@@ -11,6 +11,7 @@
 #include "fs.h"
 #include "mountd.h"
 #include "point.h"
+#include "xattr.h"
 
 /*
  * Makes one component. Its owner and mode are the host's, where the host has
@@ -27,7 +28,7 @@ point_new(int at, const char *name, bool dir, int real)
 	fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
 		return (-1);
-	setxattr(fdpath(fd).s, "trusted.sbx.made", "y", 1, 0);
+	setxattr(fdpath(fd).s, xattr_name(XATTR_MADE), "y", 1, 0);
 	if (real == -1 ? fchownat(fd, "", 0, 0, AT_EMPTY_PATH) :
 	    attr_copy(real, fd, shown(name))) {
 		close(fd);

@@ -10,6 +10,7 @@
 
 #include "../common/ids.h"
 #include "../common/path.h"
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "fresh.h"
 #include "fs.h"
@@ -41,6 +42,10 @@ prep_uid(const struct m_PREP *m)
 		return (fault("mount.uid", "uid %llu, gid %llu: no user that "
 		    "a session can run as", (unsigned long long)m->uid,
 		    (unsigned long long)m->gid));
+	if (mode_user())
+		return (mode_uid(m->uid) == 0 ? 0 : fault("mount.uid", "uid "
+		    "%llu is not the suite's owner", (unsigned long long)
+		    m->uid));
 	for (i = 0; i < UID_COUNT; i++)
 		if (m->uid == mountd.uids[i])
 			return (fault("mount.uid", "uid %llu is the suite's "
@@ -107,8 +112,8 @@ prep_folders(struct prep *p)
 		return (-1);
 	w->project = m->project;
 	w->home = m->home;
-	w->uid = (uid_t)m->uid;
-	w->gid = (gid_t)m->gid;
+	w->uid = mode_uid(m->uid);
+	w->gid = mode_gid(m->gid);
 	w->argv = m->argv;
 	w->home_own = strcmp(m->home, "/") != 0 &&
 	    !path_within(m->project, m->home);

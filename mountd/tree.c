@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include "../common/path.h"
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "fresh.h"
 #include "fs.h"
 #include "mountd.h"
 #include "point.h"
+#include "rest.h"
 #include "tree.h"
 
 const char *const clone_kinds[CLONE_COUNT] = {
@@ -59,6 +61,8 @@ tree_layer(struct tree *t, const char *path, int lower)
 static int
 tree_root(struct tree *t, const struct want *w)
 {
+	if (mode_user())
+		return ((t->root = rest_root()) == -1 ? -1 : 0);
 	if ((t->root = tree_layer(t, "/", mountd.root)) == -1 ||
 	    tree_clone(t, CLONE_ROOT, t->root) == -1)
 		return (-1);
@@ -108,6 +112,7 @@ place_make(struct tree *t, const struct want *w, const struct place *p)
 			return (-1);
 		break;
 	case PLACE_READ:
+	case PLACE_REST:
 		mnt = overlay_make(&t->b, p->path, p->fd, NULL, -1);
 		break;
 	case PLACE_CLONE:
@@ -137,11 +142,18 @@ place_instead(struct tree *t, const struct want *w, const struct place *p)
 
 	if (p->kind == PLACE_PROJECT || p->kind == PLACE_HOME)
 		return (-1);
+	/* What the tree stands on shows it, read-only. */
+	if (p->kind == PLACE_REST) {
+		fault_clear();
+		return (0);
+	}
 	if (p->kind != PLACE_COVER) {
 		plan_note(&t->plan, "%s: not shown as it is: %s", shown(path),
 		    fault_text());
 		fault_clear();
 	}
+	if (mode_user() && p->kind != PLACE_COVER)
+		return (0);
 	if (p->plain && p->kind != PLACE_CLONE &&
 	    !hides_below(&t->b.hides, path) &&
 	    (mnt = place_clone(p)) != -1) {
@@ -195,6 +207,20 @@ tree_faces(struct tree *t, bool proc)
 	return (0);
 }
 
+/* A user's tree has no overlay of "/", and of home only as a rule: the
+ * project's stands for what is not there. */
+static int
+tree_clones(struct tree *t)
+{
+	size_t	i;
+
+	for (i = 0; i < CLONE_COUNT; i++)
+		if (t->clone[i][0] == -1 && tree_clone(t, (enum clone)i,
+		    t->clone[CLONE_PROJECT][0]) == -1)
+			return (-1);
+	return (0);
+}
+
 int
 tree_make(struct tree *t, const struct want *w, struct fresh *f)
 {
@@ -212,6 +238,8 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 	for (i = 0; i < t->plan.n; i++)
 		if (place_attach(t, w, &t->plan.v[i]) == -1)
 			return (-1);
+	if (tree_clones(t) == -1)
+		return (-1);
 	return (tree_faces(t, false));
 }
 

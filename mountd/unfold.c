@@ -13,10 +13,7 @@
 #include "clean.h"
 #include "copy.h"
 #include "mountd.h"
-
-#define XATTR_OPAQUE	"trusted.overlay.opaque"
-#define XATTR_REDIRECT	"trusted.overlay.redirect"
-#define XATTR_ORIGIN	"trusted.overlay.origin"
+#include "xattr.h"
 
 /* What redirect says: a name beside the folder's own, or a path from the
  * overlay's root. */
@@ -26,7 +23,7 @@ fold_redirect(int fd, const char *above, bool has_above, char *lower)
 	char	value[PATH_MAX];
 	ssize_t	len;
 
-	len = getxattr(fdpath(fd).s, XATTR_REDIRECT, value,
+	len = getxattr(fdpath(fd).s, xattr_name(XATTR_REDIRECT), value,
 	    sizeof(value) - 1);
 	if (len <= 0)
 		return (false);
@@ -88,7 +85,7 @@ fold_points(int fd, const char *name, const char *above, bool has_above,
 	char	opaque = '\0';
 
 	lower[0] = '\0';
-	if (getxattr(fdpath(fd).s, XATTR_OPAQUE, &opaque, 1) == 1 &&
+	if (getxattr(fdpath(fd).s, xattr_name(XATTR_OPAQUE), &opaque, 1) == 1 &&
 	    opaque == 'y')
 		return (false);
 	if (fold_redirect(fd, above, has_above, lower))
@@ -160,12 +157,12 @@ fold_drop(struct clean *c, const char *path)
 
 	if ((fd = at_open(c->u, path, O_PATH | O_DIRECTORY)) == -1)
 		return (-1);
-	if ((removexattr(fdpath(fd).s, XATTR_OPAQUE) == -1 &&
+	if ((removexattr(fdpath(fd).s, xattr_name(XATTR_OPAQUE)) == -1 &&
 	    errno != ENODATA) ||
-	    (removexattr(fdpath(fd).s, XATTR_REDIRECT) == -1 &&
+	    (removexattr(fdpath(fd).s, xattr_name(XATTR_REDIRECT)) == -1 &&
 	    errno != ENODATA) ||
 	    (!fold_keeps_origin(c, fd, path) &&
-	    removexattr(fdpath(fd).s, XATTR_ORIGIN) == -1 &&
+	    removexattr(fdpath(fd).s, xattr_name(XATTR_ORIGIN)) == -1 &&
 	    errno != ENODATA))
 		r = -1;
 	close(fd);
@@ -173,9 +170,10 @@ fold_drop(struct clean *c, const char *path)
 }
 
 static int
-fold_mark(int fd, const char *name, const char *value)
+fold_mark(int fd, enum xattr mark, const char *value)
 {
-	return (setxattr(fdpath(fd).s, name, value, strlen(value), 0));
+	return (setxattr(fdpath(fd).s, xattr_name(mark), value,
+	    strlen(value), 0));
 }
 
 /* A folder of the layer whose place below was implied by the one above it:

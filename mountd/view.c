@@ -10,6 +10,7 @@
 
 #include "../common/origins.h"
 #include "../common/path.h"
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "fs.h"
 #include "mountd.h"
@@ -170,7 +171,7 @@ view_run(struct child *c)
 	char			 project[PATH_MAX];
 
 	if (m->uid >= UINT32_MAX || view_check(c, project) == -1 ||
-	    (v.stage = stage_open(c->s->store, (uid_t)m->uid)) == -1)
+	    (v.stage = stage_open(c->s->store, mode_uid(m->uid))) == -1)
 		return (-1);
 	if ((m->live ? view_live(c, &v) : view_stopped(c, project, &v)) == -1)
 		return (-1);

@@ -20,6 +20,7 @@
 
 #include "../common/log.h"
 #include "../privsep/drop.h"
+#include "../privsep/mode.h"
 #include "../privsep/peer.h"
 #include "../privsep/pledge.h"
 #include "../privsep/proc.h"
@@ -196,11 +197,12 @@ static const struct peer_ops netd_ops = {
 };
 
 static void
-netd_confine(const struct m_SUITE *suite)
+netd_confine(const struct m_SUITE *suite, struct imsgbuf *ib)
 {
 	struct drop	d = { .keep = CAP_BIT(CAP_NET_ADMIN) };
 
 	proc_suite_ids(suite, UID_NETD, &d);
+	mode_enter(ib);
 	drop_to(&d);
 	pledge(PLEDGE_NETD);
 }
@@ -213,6 +215,7 @@ main(void)
 	struct msg		 msg;
 
 	proc_begin("netd", PROC_FD + 1);
+	mode_begin();
 	drop_limits(256, 256 << 20);
 	if ((base = event_base_new()) == NULL)
 		fatalx("no event loop");
@@ -224,7 +227,7 @@ main(void)
 	proc_hello(&p->ib, ROLE_NETD, ROLE_SBXD);
 	proc_expect(&p->ib, MSG_SUITE, &msg);
 	link_learn_host(PROC_FD);
-	netd_confine(msg.body);
+	netd_confine(msg.body, &p->ib);
 	msg_free(&msg);
 	peer_send(p, MSG_READY, 0, -1, NULL);
 	peer_resume(p);

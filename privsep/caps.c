@@ -22,7 +22,7 @@ caps_set(uint64_t effective, uint64_t permitted, uint64_t inheritable)
 }
 
 bool
-caps_none(void)
+caps_none(bool bounding)
 {
 	struct __user_cap_header_struct	hdr = {
 		.version = _LINUX_CAPABILITY_VERSION_3
@@ -36,8 +36,8 @@ caps_none(void)
 		return (false);
 	/* The kernel answers EINVAL for the first one that it does not know. */
 	for (cap = 0; (r = prctl(PR_CAPBSET_READ, cap, 0, 0, 0)) != -1; cap++)
-		if (r != 0 || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, cap,
-		    0, 0) != 0)
+		if ((r != 0 && bounding) || prctl(PR_CAP_AMBIENT,
+		    PR_CAP_AMBIENT_IS_SET, cap, 0, 0) != 0)
 			return (false);
 	return (true);
 }

@@ -12,7 +12,8 @@
 /* -1: errno. The kernel takes out of the ambient set what is not both
  * permitted and inheritable: with inheritable 0 it is empty, too. */
 int	caps_set(uint64_t effective, uint64_t permitted, uint64_t inheritable);
-/* True where all five sets are empty. */
-bool	caps_none(void);
+/* True where all five sets are empty; all but the bounding one, which an
+ * ordinary user's process cannot empty. */
+bool	caps_none(bool bounding);
 
 #endif

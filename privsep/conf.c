@@ -24,6 +24,7 @@
 #include "../common/path.h"
 #include "conf_parse.h"
 #include "drop.h"
+#include "mode.h"
 #include "pledge.h"
 #include "proc.h"
 #include "unveil.h"
@@ -204,6 +205,7 @@ main(int argc, char **argv)
 	size_t			 len = 2;
 
 	proc_begin("conf", PROC_FD + 1);
+	mode_begin();
 	drop_limits(64, 256 << 20);
 	if (imsg_init(&conf_ib, PROC_FD, ROLE_CONF, ROLE_SBXD) == -1)
 		fatal("fd %d", PROC_FD);
@@ -211,7 +213,11 @@ main(int argc, char **argv)
 	proc_expect(&conf_ib, MSG_SUITE, &msg);
 	suite = msg.body;
 	source_name(&src, suite->conf != NULL ? suite->conf : CONF_DEFAULT);
-	source_find(&src, suite->conf == NULL);
+	/* The machine's file says nothing about a user's own suite. */
+	if (mode_user() && suite->conf == NULL)
+		src.missing = true;
+	else
+		source_find(&src, suite->conf == NULL);
 	msg_free(&msg);
 	conf_seed();
 	conf_confine(&src);

@@ -12,6 +12,7 @@
 
 #include "../common/log.h"
 #include "drop.h"
+#include "mode.h"
 
 /* Highest capability this kernel knows; PR_CAPBSET_READ fails above it. */
 static int
@@ -27,6 +28,29 @@ cap_last(void)
 }
 
 /*
+ * An ordinary user's process cannot empty it, as it has no SETPCAP; without a
+ * capability and with no_new_privs nothing comes out of it.
+ */
+static bool
+bounding_stays(void)
+{
+	struct __user_cap_header_struct	hdr = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	struct __user_cap_data_struct	data[2];
+	static int			stays = -1;
+
+	if (!mode_user())
+		return (false);
+	if (stays == -1) {
+		if (syscall(SYS_capget, &hdr, data) == -1)
+			fatal("capget");
+		stays = (data[0].effective & CAP_BIT(CAP_SETPCAP)) == 0;
+	}
+	return (stays == 1);
+}
+
+/*
  * The bounding set goes first: after setresuid even KEEPCAPS leaves no
  * effective CAP_SETPCAP, and PR_CAPBSET_DROP would fail silently for a caller
  * that does not look.
@@ -37,16 +61,19 @@ drop_bounding(void)
 	int	c, last = cap_last();
 
 	/* What spawn starts comes with an empty one, and without SETPCAP. */
-	for (c = 0; c <= last; c++)
+	for (c = 0; c <= last && !bounding_stays(); c++)
 		if (prctl(PR_CAPBSET_READ, c, 0, 0, 0) == 1 &&
 		    prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == -1)
 			fatal("dropping capability %d from the bounding set",
 			    c);
 }
 
+/* A user's own suite has the one uid, and the groups it was started with. */
 static void
 drop_ids(const struct drop *d)
 {
+	if (mode_user())
+		return;
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1)
 		fatal("PR_SET_KEEPCAPS");
 	if (setgroups(d->ngroups, d->groups) == -1)
@@ -109,17 +136,17 @@ has_group(const gid_t *groups, size_t n, gid_t gid)
 static void
 verify_ids(const struct drop *d)
 {
-	uid_t	r, e, s;
-	gid_t	groups[1024];
+	uid_t	r, e, s, uid = mode_user() ? geteuid() : d->uid;
+	gid_t	groups[1024], gid = mode_user() ? getegid() : d->gid;
 	size_t	i;
 	int	n;
 
-	if (getresuid(&r, &e, &s) == -1 || r != d->uid || e != d->uid ||
-	    s != d->uid)
-		fatalx("uid %u was not taken on", (unsigned int)d->uid);
-	if (getresgid(&r, &e, &s) == -1 || r != d->gid || e != d->gid ||
-	    s != d->gid)
-		fatalx("gid %u was not taken on", (unsigned int)d->gid);
+	if (getresuid(&r, &e, &s) == -1 || r != uid || e != uid || s != uid)
+		fatalx("uid %u was not taken on", (unsigned int)uid);
+	if (getresgid(&r, &e, &s) == -1 || r != gid || e != gid || s != gid)
+		fatalx("gid %u was not taken on", (unsigned int)gid);
+	if (mode_user())
+		return;
 	n = getgroups(sizeof(groups) / sizeof(groups[0]), groups);
 	if (n == -1 || (size_t)n != d->ngroups)
 		fatalx("%d supplementary groups, not %zu", n, d->ngroups);
@@ -150,7 +177,8 @@ verify_caps(const struct drop *d)
 		    (unsigned long long)eff, (unsigned long long)perm,
 		    (unsigned long long)inh, (unsigned long long)d->keep);
 	for (c = 0; c <= last; c++)
-		if (prctl(PR_CAPBSET_READ, c, 0, 0, 0) != 0 ||
+		if ((prctl(PR_CAPBSET_READ, c, 0, 0, 0) != 0 &&
+		    !bounding_stays()) ||
 		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, c, 0, 0) != 0)
 			fatalx("capability %d is still bounding or ambient",
 			    c);

@@ -11,6 +11,7 @@
 #include <linux/sched.h>
 
 #include "../common/log.h"
+#include "mode.h"
 #include "proc.h"
 
 #ifndef SBX_BUILD
@@ -129,7 +130,7 @@ proc_suite_ids(const struct m_SUITE *suite, enum suite_uid which,
 		    suite->uids.n, suite->gids.n, UID_COUNT);
 	uid = suite->uids.v[which];
 	gid = suite->gids.v[which];
-	if (uid == 0 || uid >= UINT32_MAX || gid == 0 || gid >= UINT32_MAX)
+	if (!mode_role(uid, gid))
 		fatalx("uid %llu and gid %llu from sbxd are none for a role",
 		    (unsigned long long)uid, (unsigned long long)gid);
 	d->uid = (uid_t)uid;

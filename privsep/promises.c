@@ -173,6 +173,8 @@ static const struct rule mounts_rules[] = {
 	/* looking at the host's folders, its mounts, and layers */
 	CALL(openat), CALL(openat2), CALL(newfstatat), CALL(statx),
 	CALL(fstatfs), CALL(readlinkat), CALL(getdents64),
+	/* in a user's suite: what that one may write */
+	CALL(faccessat2),
 	/* masks, layers, mount points, fresh folders; cleaning and erasing */
 	CALL(mkdirat), CALL(mknodat), CALL(symlinkat), CALL(unlinkat),
 	/* renameat2 without flags is renameat to glibc */

@@ -1,6 +1,7 @@
 /*
  * sbxd: the broker. Starts as root, starts and tells the helpers, and gives
- * everything up before the first client is heard.
+ * everything up before the first client is heard. With --user it starts as an
+ * ordinary user and is that one's own: mode.h.
  */
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <libgen.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,8 @@
 
 #include "../common/log.h"
 #include "../common/path.h"
+#include "../common/state.h"
+#include "mode.h"
 #include "sbxd.h"
 
 #define STATE_DEFAULT	"/var/lib/sbx"
@@ -27,7 +31,7 @@ struct sbxd	sbxd;
 static void
 usage(void)
 {
-	fprintf(stderr, "usage: sbxd [-denv] [-f file]\n");
+	fprintf(stderr, "usage: sbxd [-denv] [--user] [-f file]\n");
 	exit(2);
 }
 
@@ -41,6 +45,48 @@ path_set(char *out, const char *value, const char *what)
 		fatalx("%s is longer than %d bytes", what, LIMIT_PATH);
 }
 
+/* A folder of the user's, by its real name: mountd follows no link. */
+static void
+path_real(char *path, size_t size)
+{
+	char	real[PATH_MAX], *p;
+
+	for (p = path + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
+		*p = '\0';
+		if (mkdir(path, 0700) == -1 && errno != EEXIST)
+			fatal("making the folder %s", path);
+	}
+	if (mkdir(path, 0700) == -1 && errno != EEXIST)
+		fatal("making the folder %s", path);
+	if (realpath(path, real) == NULL)
+		fatal("%s", path);
+	if (strlcpy(path, real, size) >= size)
+		fatalx("%s is longer than %zu bytes", real, size - 1);
+}
+
+/* The defaults of a user's own suite. Without a runtime folder the socket is
+ * where an embedded suite's is. */
+static void
+paths_user(void)
+{
+	char	*state = sbxd.conf.state, dir[LIMIT_PATH + 1];
+
+	if (state[0] == '\0' && state_user(state, LIMIT_PATH + 1) == -1)
+		fatalx("neither XDG_STATE_HOME nor HOME names a folder for "
+		    "the state: set SBX_STATE");
+	path_real(state, LIMIT_PATH + 1);
+	if (sbxd.conf.embedded || sbxd.conf.socket[0] != '\0')
+		return;
+	if (state_runtime(dir, sizeof(dir)) == -1 ||
+	    strlen(dir) > LIMIT_PATH - sizeof("/sbxd.sock")) {
+		sbxd.conf.private_state = true;
+		return;
+	}
+	path_real(dir, sizeof(dir));
+	strlcpy(sbxd.conf.socket, dir, sizeof(sbxd.conf.socket));
+	strlcat(sbxd.conf.socket, "/sbxd.sock", sizeof(sbxd.conf.socket));
+}
+
 /* SBX_STATE names state and socket; else conf does; else the defaults. */
 static void
 paths_find(void)
@@ -51,7 +97,9 @@ paths_find(void)
 	if (state != NULL && *state != '\0') {
 		path_set(sbxd.conf.state, state, "SBX_STATE");
 		sbxd.conf.private_state = true;
-	} else if (sbxd.conf.state[0] == '\0')
+	} else if (mode_user())
+		paths_user();
+	else if (sbxd.conf.state[0] == '\0')
 		path_set(sbxd.conf.state, STATE_DEFAULT, "the state");
 	if (sbxd.conf.private_state || sbxd.conf.embedded) {
 		snprintf(sock, sizeof(sock), "%s/sbxd.sock", sbxd.conf.state);
@@ -120,10 +168,16 @@ boot_read(void)
 static void
 options(int argc, char **argv, bool *check, int *verbose)
 {
-	int	c;
+	static const struct option	words[] = {
+		{ "user", no_argument, NULL, 'u' }, { NULL, 0, NULL, 0 }
+	};
+	int				c;
 
-	while ((c = getopt(argc, argv, "def:nv")) != -1)
+	while ((c = getopt_long(argc, argv, "def:nv", words, NULL)) != -1)
 		switch (c) {
+		case 'u':
+			sbxd.conf.user = true;
+			break;
 		case 'd':	/* stays in front as always, logs to stderr */
 			break;
 		case 'e':
@@ -170,6 +224,23 @@ ready_tell(void)
 	}
 }
 
+/* Whose suite it is to be has to be said: a service that lost its root by
+ * mistake must not quietly become somebody's own. */
+static void
+owner_check(void)
+{
+	mode_begin();
+	if (mode_user() && !sbxd.conf.user)
+		fatalx("started as uid %u: start it as root, or with --user "
+		    "for a suite of your own", (unsigned int)mode_owner());
+	if (!mode_user() && sbxd.conf.user)
+		fatalx("--user is for an ordinary user's own suite: leave it "
+		    "out as root");
+	if (mode_user() && (getuid() != geteuid() || getgid() != getegid()))
+		fatalx("started with another effective uid or gid than the "
+		    "real one: start it as yourself");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -193,9 +264,7 @@ main(int argc, char **argv)
 	if (syscall(SYS_close_range, sbxd.conf.embedded ? READY_FD + 1U : 3U,
 	    ~0U, 0) == -1)
 		fatal("close_range");
-	if (geteuid() != 0)
-		fatalx("started as uid %u: start it as root",
-		    (unsigned int)geteuid());
+	owner_check();
 	TAILQ_INIT(&sbxd.sessions);
 	TAILQ_INIT(&sbxd.clients);
 	TAILQ_INIT(&sbxd.jobs);
@@ -210,6 +279,7 @@ main(int argc, char **argv)
 	start_state();
 	start_uids();
 	start_cgroup();
+	start_outer();
 	if ((sbxd.base = event_base_new()) == NULL)
 		fatalx("event_base_new");
 	start_socket();

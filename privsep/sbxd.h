@@ -45,6 +45,7 @@ struct sbxd_conf {
 	bool		 group_set;
 	bool		 embedded;
 	bool		 private_state;	/* SBX_STATE names it */
+	bool		 user;		/* --user */
 	struct uids	 admins;	/* beside root */
 	struct uids	 users;		/* empty: whoever reaches the socket */
 	int		 verbose;
@@ -154,6 +155,7 @@ struct sbxd {
 	gid_t		 gids[UID_COUNT];
 	struct peer	*helper[H_COUNT];
 	char		 cgroup[LIMIT_PATH + 1];
+	int		 outer;		/* a user's suite: S, until given on */
 	int		 dir;		/* STATE/sbxd */
 	int		 audit;
 	int		 workers;	/* the folder of their sockets */
@@ -176,6 +178,7 @@ void		 start_powers(void);
 void		 start_state(void);
 void		 start_uids(void);
 void		 start_cgroup(void);
+void		 start_outer(void);	/* sbxd_outer.c */
 void		 start_socket(void);
 void		 start_helpers(void);
 void		 start_confine(void);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "mode.h"
 #include "sbxd.h"
 
 #define SUITES_MAX	100	/* of one number, in as many pid namespaces */
@@ -120,6 +121,16 @@ cgroup_sweep(const char *path)
 	closedir(d);
 }
 
+/* Only a service manager of the user's own gives away a part of the tree. */
+static bool
+cgroup_ours(const char *path)
+{
+	char	procs[LIMIT_PATH + 32];
+
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+	return (access(path, W_OK) == 0 && access(procs, W_OK) == 0);
+}
+
 void
 start_cgroup(void)
 {
@@ -137,6 +148,12 @@ start_cgroup(void)
 	if (snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s", mnt, self) <
 	    (int)sizeof(sbxd.cgroup))
 		cgroup_sweep(sbxd.cgroup);
+	if (mode_user() && !cgroup_ours(sbxd.cgroup)) {
+		sbxd.cgroup[0] = '\0';
+		log_info("no control group is uid %u's: sessions are killed "
+		    "by their first process", (unsigned int)mode_owner());
+		return;
+	}
 	if (snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/sbx-%d", mnt,
 	    self, (int)getpid()) >= (int)sizeof(sbxd.cgroup))
 		fatalx("the path of our control group is too long");

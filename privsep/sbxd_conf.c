@@ -10,6 +10,8 @@
 
 #include "../common/ids.h"
 #include "../common/log.h"
+#include "../common/state.h"
+#include "mode.h"
 #include "proc.h"
 #include "sbxd.h"
 
@@ -92,13 +94,25 @@ settings_read(struct imsgbuf *ib)
 	    "conf has ended" : why);
 }
 
+/* NULL: conf's own default, which a user's suite does without. */
+static const char *
+conf_file(char *own, size_t size)
+{
+	if (sbxd.conf.file != NULL || !mode_user())
+		return (sbxd.conf.file);
+	if (state_config(own, size) == -1 || access(own, F_OK) == -1)
+		return (NULL);
+	return (own);
+}
+
 void
 conf_run(bool print)
 {
+	char		own[LIMIT_PATH + 1];
 	uint64_t	none = 0;
 	struct m_SUITE	suite = {
 		.state = "/", .libexec = sbxd.conf.libexec,
-		.conf = sbxd.conf.file,
+		.conf = conf_file(own, sizeof(own)),
 		.uids = { 0, &none }, .gids = { 0, &none }
 	};
 	struct imsgbuf	ib;

@@ -17,6 +17,7 @@
 #include "../common/ids.h"
 #include "../common/log.h"
 #include "../common/path.h"
+#include "mode.h"
 #include "sbxd.h"
 
 /* A request that is refused: code, reason, and the value it is about. */
@@ -122,6 +123,10 @@ new_is_clean(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	if (m->as && (m->uid >= UINT32_MAX || m->uid == UID_NOROLE ||
 	    m->gid >= UINT32_MAX))
 		return (refuse(r, "auth.denied", "this user has no role",
+		    m->user));
+	if (mode_user() && (m->as ? m->uid : c->uid) != mode_owner())
+		return (refuse(r, "auth.denied", "this suite is an ordinary "
+		    "user's own, and runs sessions as that user only",
 		    m->user));
 	if (!network_is_sane(m->network))
 		return (refuse(r, "network.invalid", "network is host or "

@@ -20,6 +20,7 @@
 
 #include "../common/log.h"
 #include "drop.h"
+#include "mode.h"
 #include "pledge.h"
 #include "proc.h"
 #include "sbxd.h"
@@ -40,12 +41,15 @@
 void
 start_powers(void)
 {
-	drop_need(START_CAPS);
+	/* A user has none, and makes S, where all of them are. */
+	if (!mode_user())
+		drop_need(START_CAPS);
 }
 
-/* A folder of root's that nobody else can write, made if it is not there. */
+/* A folder that only the suite's owner, root or the user, can write; made if
+ * it is not there. */
 static int
-folder_root(const char *path, mode_t mode)
+folder_own(const char *path, mode_t mode)
 {
 	struct stat	st;
 	int		fd;
@@ -57,10 +61,11 @@ folder_root(const char *path, mode_t mode)
 		fatal("the folder %s", path);
 	if (fstat(fd, &st) == -1)
 		fatal("%s", path);
-	if (st.st_uid != 0 || (st.st_mode & 022) != 0)
-		fatalx("%s belongs to uid %u, mode %04o: it must be root's "
-		    "and writable to root only", path, (unsigned int)st.st_uid,
-		    (unsigned int)st.st_mode & 07777);
+	if (st.st_uid != mode_owner() || (st.st_mode & 022) != 0)
+		fatalx("%s belongs to uid %u, mode %04o: it must be uid %u's "
+		    "and writable to that one only", path,
+		    (unsigned int)st.st_uid, (unsigned int)st.st_mode & 07777,
+		    (unsigned int)mode_owner());
 	if (fchmod(fd, mode) == -1)
 		fatal("%s: mode %04o", path, (unsigned int)mode);
 	return (fd);
@@ -98,7 +103,7 @@ start_state(void)
 {
 	int	state, lock;
 
-	state = folder_root(sbxd.conf.state, 0711);
+	state = folder_own(sbxd.conf.state, mode_user() ? 0700 : 0711);
 	if (sbxd.conf.embedded)
 		log_embedded(state);
 	sbxd.dir = folder_below(state, "sbxd");
@@ -122,10 +127,10 @@ workers_dir(void)
 {
 	int	fd;
 
-	if (sbxd.conf.private_state) {
+	if (sbxd.conf.private_state || mode_user()) {
 		fd = folder_below(sbxd.dir, "w");
 	} else {
-		close(folder_root(RUN_DIR, 0755));
+		close(folder_own(RUN_DIR, 0755));
 		if (mkdir(RUN_DIR "/w", 0700) == -1 && errno != EEXIST)
 			fatal(RUN_DIR "/w");
 		fd = open(RUN_DIR "/w", O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
@@ -145,12 +150,15 @@ socket_owner(int dir, const char *name)
 	const char	*group = sbxd.conf.group_set ? sbxd.conf.group :
 			    GROUP_DEFAULT;
 
-	/* Whoever names the state by hand is root and means root's use. */
-	if (!sbxd.conf.embedded)
+	/* Whoever names the state by hand means the owner's use. */
+	if (!sbxd.conf.embedded && !mode_user())
 		gr = getgrnam(group);
 	if (gr == NULL && sbxd.conf.group_set)
-		fatalx("socketGroup %s: there is no such group", group);
-	if (fchownat(dir, name, 0, gr != NULL ? gr->gr_gid : 0, 0) == -1 ||
+		fatalx("socketGroup %s: %s", group, mode_user() ? "a user's "
+		    "own suite is for that user only" : "there is no such "
+		    "group");
+	if (fchownat(dir, name, mode_owner(), gr != NULL ? gr->gr_gid :
+	    mode_group(), 0) == -1 ||
 	    fchmodat(dir, name, gr != NULL ? 0660 : 0600, 0) == -1)
 		fatal("%s: owner and mode", sbxd.conf.socket);
 }
@@ -166,7 +174,7 @@ start_socket(void)
 	strlcpy(path, sbxd.conf.socket, sizeof(path));
 	strlcpy(base, sbxd.conf.socket, sizeof(base));
 	if (strcmp(dirname(path), RUN_DIR) == 0)
-		close(folder_root(RUN_DIR, 0755));
+		close(folder_own(RUN_DIR, 0755));
 	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir == -1)
 		fatal("the socket's folder %s", path);
@@ -246,6 +254,19 @@ helper_exec(enum helper h)
 	peer_pause(sbxd.helper[h]);
 }
 
+/* All but landd work with S: its child is the user's, as the user is. */
+static void
+helper_outer(enum helper h)
+{
+	int	fd;
+
+	if (sbxd.outer == -1 || h == H_LANDD)
+		return;
+	if ((fd = fcntl(sbxd.outer, F_DUPFD_CLOEXEC, 0)) == -1 ||
+	    imsg_send(&sbxd.helper[h]->ib, MSG_OUTER, 0, fd, NULL) == -1)
+		fatal("OUTER to %s", helpers[h].name);
+}
+
 static void
 helper_tell(enum helper h, int channel)
 {
@@ -265,6 +286,7 @@ helper_tell(enum helper h, int channel)
 	proc_hello(ib, ROLE_SBXD, helpers[h].role);
 	if (imsg_send(ib, MSG_SUITE, 0, -1, &suite) == -1)
 		fatal("SUITE to %s", helpers[h].name);
+	helper_outer(h);
 	if (channel != -1 && imsg_send(ib, MSG_CHANNEL, 0, channel, NULL) ==
 	    -1)
 		fatal("CHANNEL to %s", helpers[h].name);
@@ -309,6 +331,9 @@ start_helpers(void)
 		    h == H_LANDD ? channel[1] : -1);
 	for (h = 0; h < H_COUNT; h++)
 		helper_ready((enum helper)h);
+	if (sbxd.outer != -1)
+		close(sbxd.outer);
+	sbxd.outer = -1;
 	for (h = 0; h < H_COUNT; h++)
 		peer_resume(sbxd.helper[h]);
 }

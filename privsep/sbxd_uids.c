@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "mode.h"
 #include "sbxd.h"
 
 #define UIDS_FILE	"/run/sbx/uids"
@@ -175,6 +176,14 @@ slot_take(void)
 void
 start_uids(void)
 {
+	int	i;
+
+	for (i = 0; i < UID_COUNT && mode_user(); i++) {
+		sbxd.uids[i] = mode_owner();
+		sbxd.gids[i] = mode_group();
+	}
+	if (mode_user())
+		return;
 	if (!accounts_find())
 		slot_take();
 	if (fchown(sbxd.dir, sbxd.uids[UID_SBXD],

@@ -1,13 +1,13 @@
 # The frame that all programs stand on.
 frame_SRCS =	privsep/imsg.c privsep/peer.c privsep/proc.c privsep/drop.c \
 		privsep/pledge.c privsep/unveil.c privsep/caps.c \
-		privsep/whole.c
+		privsep/whole.c privsep/mode.c
 
 # Runs while building: promise sets to BPF.
 mkfilter_SRCS =	privsep/mkfilter.c privsep/promises.c
 
 sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
-		privsep/sbxd_cgroup.c privsep/sbxd_conf.c \
+		privsep/sbxd_cgroup.c privsep/sbxd_outer.c privsep/sbxd_conf.c \
 		privsep/sbxd_client.c privsep/sbxd_session.c \
 		privsep/sbxd_new.c privsep/sbxd_life.c privsep/sbxd_ask.c privsep/sbxd_gc.c privsep/sbxd_worker.c \
 		privsep/sbxd_helper.c privsep/sbxd_job.c \
@@ -19,7 +19,8 @@ sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
 sbxd_LIBS =
 
 spawn_SRCS =	privsep/spawn.c privsep/spawn_clone.c privsep/spawn_session.c \
-		privsep/spawn_cgroup.c privsep/spawn_land.c
+		privsep/spawn_outer.c privsep/spawn_cgroup.c \
+		privsep/spawn_land.c
 spawn_LIBS =
 spawn_STATIC =	yes
 

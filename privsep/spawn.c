@@ -2,7 +2,8 @@
  * spawn: namespaces, id maps, control groups, and the execution of init,
  * worker and land, of nothing else. Keeps what writing a full id map takes:
  * SETUID, SETGID, SETFCAP. It owns every session's user namespace, so it is
- * root in all but name, and reads nobody but the broker and landd.
+ * root in all but name, and reads nobody but the broker and landd. In a
+ * user's own suite it has no capability and is as good as one: it owns S.
  */
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -16,11 +17,12 @@
 #include <linux/capability.h>
 
 #include "../common/log.h"
+#include "mode.h"
 #include "pledge.h"
 #include "proc.h"
 #include "spawn.h"
 
-struct spawn	spawn = { .client = -1 };
+struct spawn	spawn = { .client = -1, .outer = -1 };
 
 /* Every session of ours ends with us, and its control group. */
 static void
@@ -151,6 +153,11 @@ spawn_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
 	    O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
 		fatal("%s", suite->cgroup);
 	msg_free(&msg);
+	if (mode_user()) {
+		proc_expect(ib, MSG_OUTER, &msg);
+		spawn.outer = msg_take_fd(&msg);
+		msg_free(&msg);
+	}
 	proc_expect(ib, MSG_CHANNEL, &msg);
 	*channel = msg_take_fd(&msg);
 	msg_free(&msg);
@@ -176,6 +183,9 @@ main(void)
 	int		channel;
 
 	proc_begin("spawn", 4);
+	mode_begin();
+	if (mode_user())
+		drop.keep = 0;	/* it is owner of S: that is enough */
 	TAILQ_INIT(&spawn.lives);
 	if ((spawn.base = event_base_new()) == NULL)
 		fatalx("event_base_new");

@@ -31,6 +31,7 @@ struct spawn {
 	int		 exe_init, exe_worker, exe_land;	/* O_PATH */
 	int		 cgroup;	/* the suite's folder, -1: none */
 	int		 proc;		/* a /proc of its own, writable */
+	int		 outer;		/* S of a user's suite, -1: root's */
 	struct drop	 as_worker;	/* no power at all */
 	TAILQ_HEAD(, live) lives;
 	/* PEER has come for this session, START has not. */
@@ -56,6 +57,13 @@ struct clone_as {
 };
 pid_t		 clone_session(const struct clone_as *, const char *id,
 		    int *pidfd, const char **step);
+
+struct clone_args;
+void		 clone_fill(struct clone_args *, const struct clone_as *);
+
+/* spawn_outer.c: the same, as a child of S's; pid, or -1 with errno. In the
+ * child 0 and no pidfd. */
+pid_t		 outer_clone(const struct clone_as *, int *pidfd);
 
 /* spawn_cgroup.c */
 int		 cgroup_make(const char *id);

@@ -24,6 +24,7 @@
 
 #include "../common/log.h"
 #include "caps.h"
+#include "mode.h"
 #include "spawn.h"
 
 /* What init still needs: attaching and pivoting, opening netlink sockets. */
@@ -44,6 +45,23 @@ child_no_more_namespaces(void)
 	return (r);
 }
 
+/* In a user's own suite they are what the map makes of spawn's own; the groups
+ * stay, and none may be given up. */
+static int
+child_ids(const struct drop *user)
+{
+	if (mode_user()) {
+		errno = EPERM;
+		return (geteuid() == mode_owner() &&
+		    getegid() == mode_group() ?
+		    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) : -1);
+	}
+	if (setgroups(user->ngroups, user->groups) == -1 ||
+	    setresgid(user->gid, user->gid, user->gid) == -1)
+		return (-1);
+	return (setresuid(user->uid, user->uid, user->uid));
+}
+
 /* Becomes the user and keeps INIT_CAPS over the exec: as ambient ones, since
  * the exec of an ordinary uid drops all others. */
 static int
@@ -53,9 +71,7 @@ child_become(const struct drop *user)
 	int		c;
 
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1 ||
-	    setgroups(user->ngroups, user->groups) == -1 ||
-	    setresgid(user->gid, user->gid, user->gid) == -1 ||
-	    setresuid(user->uid, user->uid, user->uid) == -1 ||
+	    child_ids(user) == -1 ||
 	    caps_set(INIT_CAPS | setpcap, INIT_CAPS | setpcap, INIT_CAPS) ==
 	    -1 ||
 	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0) ==
@@ -153,8 +169,8 @@ parent_maps(pid_t pid, const char *id, int go, const char **step)
 	if ((proc = proc_open(pid)) == -1)
 		return (-1);
 	*step = "writing the session's id maps";
-	if (map_write(proc, "uid_map") == -1 ||
-	    map_write(proc, "gid_map") == -1)
+	if (spawn.outer == -1 && (map_write(proc, "uid_map") == -1 ||
+	    map_write(proc, "gid_map") == -1))
 		goto out;
 	*step = "opening the session's namespaces";
 	if (namespaces_send(proc, id) == -1)
@@ -168,24 +184,32 @@ out:
 	return (r);
 }
 
+void
+clone_fill(struct clone_args *ca, const struct clone_as *as)
+{
+	memset(ca, 0, sizeof(*ca));
+	ca->flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC |
+	    CLONE_NEWUTS | CLONE_NEWCGROUP;
+	ca->exit_signal = SIGCHLD;
+	if (as->newnet)
+		ca->flags |= CLONE_NEWNET;
+	if (as->cgroup != -1) {
+		ca->flags |= CLONE_INTO_CGROUP;
+		ca->cgroup = (uint64_t)as->cgroup;
+	}
+}
+
 static pid_t
 clone_child(const struct clone_as *as, int *pidfd)
 {
-	struct clone_args	ca = {
-		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
-		    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
-		    CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		.exit_signal = SIGCHLD
-	};
+	struct clone_args	ca;
 	pid_t			pid;
 
-	if (as->newnet)
-		ca.flags |= CLONE_NEWNET;
-	if (as->cgroup != -1) {
-		ca.flags |= CLONE_INTO_CGROUP;
-		ca.cgroup = (uint64_t)as->cgroup;
-	}
+	if (spawn.outer != -1)
+		return (outer_clone(as, pidfd));
+	clone_fill(&ca, as);
+	ca.flags |= CLONE_PIDFD;
+	ca.pidfd = (uint64_t)(uintptr_t)pidfd;
 	/* uid_map is closed to us while the child is not dumpable, so it is
 	 * born so, and stops being so when it becomes the user. */
 	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == -1)

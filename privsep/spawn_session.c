@@ -15,6 +15,7 @@
 
 #include "../common/ids.h"
 #include "../common/log.h"
+#include "mode.h"
 #include "proc.h"
 #include "spawn.h"
 
@@ -118,6 +119,8 @@ user_find(const struct m_START *start, struct drop *user)
 		return ("its client's socket leads to no client");
 	if (cred.uid == UID_NOROLE || start->uid == UID_NOROLE)
 		return ("uid 65534 has no role");
+	if (mode_user() && start->uid != mode_owner())
+		return ("this suite runs sessions as its owner only");
 	if (start->uid != cred.uid && cred.uid != 0)
 		return ("only root runs a session as somebody else");
 	if (start->uid != cred.uid)

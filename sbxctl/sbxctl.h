@@ -120,7 +120,11 @@ char		*conn_error(const struct msg *);
 void		 conn_refused(const struct msg *) __attribute__((noreturn));
 
 /* Where a suite of this state listens, most likely first. */
-size_t		 suite_sockets(char *sockets[2]);
+#define SUITE_SOCKETS	4
+size_t		 suite_sockets(char *sockets[SUITE_SOCKETS]);
+/* That socket is of a suite that the caller asked for, by name or being root:
+ * one that is not for him is not passed by. */
+bool		 suite_is_meant(void);
 /* Nobody listens on this socket: true only where that is certain. */
 bool		 suite_left(const char *path);
 /* Starts an embedded suite; NULL, or why not (malloc'ed). */

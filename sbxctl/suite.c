@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/state.h"
 #include "sbxctl.h"
 
 #define SUITE_SOCKET	"/run/sbx/sbxd.sock"
@@ -40,19 +41,57 @@ suite_state(void)
 	return (state);
 }
 
+/* An ordinary user's own suite's state, where nothing else is named. */
+static char *
+suite_own(void)
+{
+	char	path[LIMIT_PATH + 1];
+
+	if (state_user(path, LIMIT_PATH - sizeof("/sbxd.sock")) == -1)
+		fail("neither XDG_STATE_HOME nor HOME names a folder for the "
+		    "suite's state: set SBX_STATE");
+	return (copy(path));
+}
+
+static char *
+suite_socket(const char *dir)
+{
+	char	*path;
+
+	if (asprintf(&path, "%s/sbxd.sock", dir) == -1)
+		fail("out of memory");
+	return (path);
+}
+
+/* A user's own suite is looked for before the machine's: who has one has
+ * sessions in it. */
 size_t
-suite_sockets(char *sockets[2])
+suite_sockets(char *sockets[SUITE_SOCKETS])
 {
 	const char	*state = suite_state();
+	char		 dir[LIMIT_PATH + 1], *own;
 	size_t		 n = 0;
 
-	if (state == NULL) {
-		sockets[n++] = copy(SUITE_SOCKET);
-		state = SUITE_STATE;
+	if (state != NULL) {
+		sockets[n++] = suite_socket(state);
+		return (n);
 	}
-	if (asprintf(&sockets[n++], "%s/sbxd.sock", state) == -1)
-		fail("out of memory");
+	if (geteuid() != 0) {
+		if (state_runtime(dir, sizeof(dir)) == 0)
+			sockets[n++] = suite_socket(dir);
+		own = suite_own();
+		sockets[n++] = suite_socket(own);
+		free(own);
+	}
+	sockets[n++] = copy(SUITE_SOCKET);
+	sockets[n++] = suite_socket(SUITE_STATE);
 	return (n);
+}
+
+bool
+suite_is_meant(void)
+{
+	return (geteuid() == 0 || suite_state() != NULL);
 }
 
 /* In a build tree sbxd stands beside us; else where it was installed. */
@@ -78,14 +117,30 @@ suite_program(void)
 	return (NULL);
 }
 
+/* By what a user's suite finds the same state, and its configuration. */
+static void
+suite_env(char **envp)
+{
+	static const char *const	names[] = {
+		"HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"
+	};
+	const char			*value;
+	size_t				 i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if ((value = getenv(names[i])) != NULL &&
+		    asprintf(envp++, "%s=%s", names[i], value) == -1)
+			_exit(126);
+}
+
 /* In the child: nothing of ours stays open, the terminal is not its own. */
 static void __attribute__((noreturn))
 suite_exec(const char *program, int ready)
 {
 	char		 path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-	char		 word0[] = "sbxd", word1[] = "-e";
-	char		*argv[] = { word0, word1, NULL };
-	char		*envp[] = { path, NULL, NULL };
+	char		 word0[] = "sbxd", word1[] = "-e", word2[] = "--user";
+	char		*argv[] = { word0, word1, NULL, NULL };
+	char		*envp[6] = { path };
 	const char	*state = suite_state();
 	sigset_t	 none;
 	int		 null;
@@ -102,6 +157,10 @@ suite_exec(const char *program, int ready)
 	if (state != NULL &&
 	    asprintf(&envp[1], "SBX_STATE=%s", state) == -1)
 		_exit(126);
+	if (geteuid() != 0) {
+		argv[2] = word2;
+		suite_env(&envp[envp[1] == NULL ? 1 : 2]);
+	}
 	sigemptyset(&none);
 	if (setsid() == -1 || chdir("/") == -1 ||
 	    signal(SIGPIPE, SIG_DFL) == SIG_ERR ||
@@ -149,20 +208,6 @@ suite_ready(int fd, const char *program)
 	return (why);
 }
 
-static char *
-suite_not_ours(void)
-{
-	char	*sockets[2], *why;
-	size_t	 n = suite_sockets(sockets);
-
-	if (asprintf(&why, "%s: no suite answers there and only root can "
-	    "start one: start sbxd as root", sockets[0]) == -1)
-		fail("out of memory");
-	while (n > 0)
-		free(sockets[--n]);
-	return (why);
-}
-
 char *
 suite_start(void)
 {
@@ -170,8 +215,6 @@ suite_start(void)
 	int	 ready[2];
 	pid_t	 pid;
 
-	if (geteuid() != 0)
-		return (suite_not_ours());
 	if ((program = suite_program()) == NULL)
 		return (copy("no suite is running and there is no sbxd at "
 		    SBX_SBINDIR " or beside sbxctl: install the suite whole"));

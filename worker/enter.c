@@ -139,7 +139,7 @@ enter_tree(struct init *in)
 void
 enter_confine(struct init *in)
 {
-	if (caps_set(0, 0, 0) == -1 || !caps_none())
+	if (caps_set(0, 0, 0) == -1 || !caps_none(true))
 		init_refuse(in, "init.failed", "capabilities are left: %m");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		init_refuse(in, "init.failed", "no_new_privs: %m");

@@ -26,7 +26,21 @@ int_tools() {
 	printf '#!/bin/sh\n%s\n' 'sleep 0.02' \
 	    'cd "$P" && exec sbxctl run $AS --repo "$P" "$@"' \
 	    >"$SBX_SCRATCH/bin/run"
-	chmod 0755 "$SBX_SCRATCH/bin/run"
+	# sbxctl is whoever's: root's, or that of the user of $int_own, as whom
+	# it runs with all else as it is.
+	cat >"$SBX_SCRATCH/bin/sbxctl" <<-'EOT'
+		#!/bin/sh
+		[ -n "${int_own-}" ] || exec "$SBX_BUILDDIR/bin/sbxctl" "$@"
+		exec sbx-own "$SBX_BUILDDIR/bin/sbxctl" "$@"
+	EOT
+	cat >"$SBX_SCRATCH/bin/sbx-own" <<-'EOT'
+		#!/bin/sh
+		exec setpriv --reuid "$int_own" --regid "$int_own" \
+		    --init-groups --inh-caps=-all env HOME="$int_own_home" \
+		    USER="$int_own" LOGNAME="$int_own" SHELL=/bin/sh "$@"
+	EOT
+	chmod 0755 "$SBX_SCRATCH"/bin/*
+	int_root_state=$SBX_STATE
 	PATH=$SBX_SCRATCH/bin:$tools:$PATH
 	HOME=$SBX_SCRATCH/root
 	GIT_CONFIG_GLOBAL=$SBX_SCRATCH/gitconfig
@@ -64,9 +78,53 @@ int_end() {
 	int_clean_check
 }
 int_stop() {
+	int_own_stop
 	sbx_suite_stop && return
 	cat "$SBX_SCRATCH/sbxd.log" >&2
 	atf_fail "sbxd does not end with 0"
+}
+
+# A user's own suite, on a state of its own and without the devices that an
+# ordinary user may not have: made once a case, ended by int_stop.
+int_own_start() {
+	: >"$SBX_SCRATCH/closed"
+	chmod 0 "$SBX_SCRATCH/closed"
+	for int_t in /dev/net/tun /dev/fuse; do
+		[ ! -e "$int_t" ] || mount --bind "$SBX_SCRATCH/closed" "$int_t"
+	done
+	sbx_user int_own
+	int_own_n=0
+	install -m 0644 -o "$int_own" "$GIT_CONFIG_GLOBAL" \
+	    "$int_own_home/.gitconfig"
+	int_own_dir=$SBX_SCRATCH/own
+	int_own_name=$int_own
+	mkdir "$int_own_dir"
+	chown "$int_own:" "$int_own_dir"
+	export int_own int_own_home
+	SBX_STATE=$int_own_dir/state sbx-own "$SBX_BUILDDIR/sbin/sbxd" --user \
+	    -d </dev/null >"$SBX_SCRATCH/own.log" 2>&1 &
+	int_own_suite=$!
+	until grep -q ': ready on ' "$SBX_SCRATCH/own.log"; do
+		int_own_n=$((int_own_n + 1))
+		if [ "$int_own_n" -gt 200 ] ||
+		    ! kill -0 "$int_own_suite" 2>/dev/null; then
+			cat "$SBX_SCRATCH/own.log" >&2
+			atf_fail "sbxd --user -d does not start"
+		fi
+		sleep 0.05
+	done
+}
+int_own_stop() {
+	[ -n "${int_own_suite-}" ] || return 0
+	kill -TERM "$int_own_suite"
+	wait "$int_own_suite" || {
+		cat "$SBX_SCRATCH/own.log" >&2
+		atf_fail "sbxd --user does not end with 0"
+	}
+	for int_t in /dev/net/tun /dev/fuse; do
+		[ ! -e "$int_t" ] || umount "$int_t"
+	done
+	int_own_suite='' int_own='' SBX_STATE=$int_root_state
 }
 
 # As sbx_clean_mark and _check, for a folder that a case may have left.
@@ -89,11 +147,22 @@ int_clean_check() {
 	done
 }
 
-# int_who root|user: the project $P of that one, and $AS, the options of run
-# that are needed for it. Each call a new project.
+# int_who root|user|own: the project $P of that one, and $AS, the options of
+# run that are needed for it; own is a user with a suite of its own, of which
+# sbxctl and $SBX_STATE are then. Each call a new project.
 int_who() {
 	int_n=$((${int_n:-0} + 1))
+	int_own='' SBX_STATE=$int_root_state
 	case $1 in
+	own)
+		if [ -z "${int_own_suite-}" ]; then
+			int_own_start
+		fi
+		int_own=$int_own_name SBX_STATE=$int_own_dir/state
+		AS='' P=$int_own_home/p$int_n
+		sbx_repo "$P" "$int_own"
+		who_home=$int_own_home
+		;;
 	root)
 		AS='' P=$HOME/p$int_n
 		sbx_repo "$P"
@@ -112,13 +181,20 @@ int_who() {
 	esac
 }
 
-# int_both FUNCTION: for root's project, then for a user's.
+# int_both FUNCTION: for root's project, then for a user's, both in root's
+# suite; int_each: then for a user with one of its own.
 int_both() {
 	for int_one in root user; do
 		echo "== $1: $int_one"
 		int_who "$int_one"
 		"$1"
 	done
+}
+int_each() {
+	int_both "$1"
+	echo "== $1: own"
+	int_who own
+	"$1"
 }
 
 # int_keep COMMAND...: in a session that is kept; its id is $sid.

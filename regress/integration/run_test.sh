@@ -54,7 +54,7 @@ status_one()
 status_body()
 {
 	int_begin
-	int_both status_one
+	int_each status_one
 	int_state_check
 	int_end
 }
@@ -84,7 +84,7 @@ streams_one()
 streams_body()
 {
 	int_begin
-	int_both streams_one
+	int_each streams_one
 	int_end
 }
 
@@ -147,7 +147,7 @@ c' sbxctl run $AS --repo "$P" --env K=V --env TZ=CET --env EMPTY= -- env -0
 environment_body()
 {
 	int_begin
-	int_both environment_one
+	int_each environment_one
 	# sbxctl inside says where it is.
 	cp "$SBX_BUILDDIR/bin/sbxctl" "$tools"
 	int_refused 1 'inside of session' run -- "$tools/sbxctl" ls
@@ -179,7 +179,7 @@ identity_body()
 	int_begin
 	int_who user
 	groupadd -f "sbxg-$$" && usermod -aG "sbxg-$$" "$int_user"
-	int_both identity_one
+	int_each identity_one
 	groupdel "sbxg-$$"
 	# A client that says none has that of a login.
 	int_who root
@@ -236,7 +236,7 @@ kept_one()
 kept_body()
 {
 	int_begin
-	int_both kept_one
+	int_each kept_one
 	int_end
 }
 
@@ -273,7 +273,7 @@ untouched_one()
 untouched_body()
 {
 	int_begin
-	int_both untouched_one
+	int_each untouched_one
 	int_end
 }
 
@@ -325,7 +325,7 @@ background_one()
 background_body()
 {
 	int_begin
-	int_both background_one
+	int_each background_one
 	int_end
 }
 
@@ -415,9 +415,9 @@ embedded_body()
 	atf_check -o match:removed sbxctl rm "$sid"
 	int_clean_check
 	int_state_check
-	# Not root: one line.
+	# A state that this user cannot have: one line.
 	int_who user
-	int_refused 125 'only root' sbx-as "$int_user" sh -c \
+	int_refused 125 'none: Permission denied' sbx-as "$int_user" sh -c \
 	    "cd $P && SBX_STATE=$SBX_SCRATCH/none sbxctl run -- true"
 }
 

@@ -1,0 +1,134 @@
+#include <sys/stat.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "at.h"
+#include "fault.h"
+#include "fresh.h"
+#include "fs.h"
+#include "mountd.h"
+#include "rest.h"
+
+/* "/var" and "/var/tmp": what a user may write and lies deeper in a folder of
+ * somebody else's is read-only. */
+#define REST_LEVELS	2
+/* Of a home with mounts, as deep as they may lie. */
+#define HOME_LEVELS	4
+
+int
+rest_root(void)
+{
+	return (fs_clone_all(mountd.root, MOUNT_ATTR_RDONLY |
+	    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, "/"));
+}
+
+/* Covered ones count: what cannot be unmounted cannot be looked below. */
+const char *
+rest_mounted(const struct build *b, const char *path)
+{
+	const char	*below;
+	size_t		 i;
+
+	for (i = 0; i < b->mnts.n; i++) {
+		below = path_below(path, b->mnts.v[i].point);
+		if (below != NULL && *below != '\0')
+			return (b->mnts.v[i].point);
+	}
+	return (NULL);
+}
+
+static bool
+rest_writes(int fd)
+{
+	return (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) == 0);
+}
+
+enum place_kind
+rest_kind(const struct build *b, const char *path, int fd)
+{
+	if (rest_mounted(b, path) != NULL)
+		return (PLACE_CLONE);
+	return (rest_writes(fd) ? PLACE_OVERLAY : PLACE_REST);
+}
+
+static bool
+rest_skips(const struct plan *p, const struct build *b, const char *path)
+{
+	size_t	i;
+
+	if (fresh_over(path) != NULL || plan_has(p, path) ||
+	    hides_over(&b->hides, path) != NULL)
+		return (true);
+	/* A mount is a place by itself. */
+	for (i = 0; i < b->mnts.n; i++)
+		if (strcmp(b->mnts.v[i].point, path) == 0)
+			return (true);
+	return (false);
+}
+
+static int	rest_folders(struct plan *, const struct build *, const char *,
+		    bool, int);
+
+/* Below a read-only place only what can be written needs one of its own. */
+static int
+rest_folder(struct plan *p, const struct build *b, const char *path,
+    bool covered, int levels)
+{
+	enum place_kind	kind;
+	int		fd;
+
+	if (rest_skips(p, b, path))
+		return (0);
+	fd = fs_openat2(mountd.root, path + 1, O_PATH | O_DIRECTORY |
+	    O_NOFOLLOW, FS_PLAIN);
+	if (fd == -1)
+		return (0);	/* no folder, or none that is open to us */
+	kind = rest_kind(b, path, fd);
+	if (kind == PLACE_CLONE || (kind == PLACE_REST && covered))
+		close(fd);
+	else if (plan_add(p, path, kind, fd, true) == -1)
+		return (-1);
+	if (kind == PLACE_OVERLAY || levels <= 1)
+		return (0);
+	return (rest_folders(p, b, path, kind == PLACE_REST || covered,
+	    levels - 1));
+}
+
+static int
+rest_folders(struct plan *p, const struct build *b, const char *dir,
+    bool covered, int levels)
+{
+	struct names	ns;
+	char		path[PATH_MAX];
+	size_t		i;
+	int		r = 0;
+
+	if (names_read(mountd.root, dir + 1, &ns) == -1)
+		return (0);	/* nor the user's to read */
+	for (i = 0; r == 0 && i < ns.n; i++)
+		if (snprintf(path, sizeof(path), "%s/%s", dir[1] == '\0' ?
+		    "" : dir, ns.v[i]) < (int)sizeof(path))
+			r = rest_folder(p, b, path, covered, levels);
+	names_free(&ns);
+	return (r);
+}
+
+int
+rest_plan(struct plan *p, const struct build *b)
+{
+	return (rest_folders(p, b, "/", false, REST_LEVELS));
+}
+
+int
+rest_home(struct plan *p, const struct build *b, const char *home,
+    const char *in)
+{
+	plan_note(p, "home %s: its own files are read-only in the session, as "
+	    "%s is mounted in it; its folders have layers", shown(home),
+	    shown(in));
+	return (rest_folders(p, b, home, false, HOME_LEVELS));
+}
