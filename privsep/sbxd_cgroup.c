@@ -140,8 +140,8 @@ start_cgroup(void)
 
 	cgroup_mount(mnt, sizeof(mnt));
 	if (mnt[0] == '\0') {
-		log_warnx("no cgroup v2 is mounted: sessions are not frozen "
-		    "for reviews");
+		log_warnx("no cgroup v2 is mounted: sessions are stopped for "
+		    "reviews by a signal");
 		return;
 	}
 	cgroup_self(self, sizeof(self));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../common/log.h"
+#include "mode.h"
 #include "sbxd.h"
 
 /* Who waits for the helpers' lines. */
@@ -27,6 +28,18 @@ doctor_line(struct client *c, uint32_t id, const char *level,
 }
 
 static void
+doctor_mode(struct client *c, uint32_t id)
+{
+	if (mode_user())
+		doctor_line(c, id, "ok", "mode", "an ordinary user's own "
+		    "suite: one uid for all of it, renaming a real folder is "
+		    "EXDEV, files of others are read-only");
+	else
+		doctor_line(c, id, "ok", "mode", "root's: a uid for each "
+		    "role");
+}
+
+static void
 doctor_own(struct client *c, uint32_t id)
 {
 	int	abi = sbxd.landlock;
@@ -36,9 +49,15 @@ doctor_own(struct client *c, uint32_t id)
 		doctor_line(c, id, "ok", "cgroup", "v2: sessions are frozen "
 		    "for reviews and killed whole");
 	else
-		doctor_line(c, id, "warn", "cgroup", "no cgroup v2 is "
-		    "mounted: sessions are not frozen for reviews; mount it "
-		    "by: mount -t cgroup2 none /sys/fs/cgroup/unified");
+		doctor_line(c, id, "warn", "cgroup", mode_user() ? "none is "
+		    "this user's: memory, processes and CPU are not bounded; "
+		    "sessions are stopped for reviews by a signal, which one "
+		    "that means to undoes, and killed by their first "
+		    "process's end" : "no cgroup v2 is mounted: sessions are "
+		    "stopped for reviews by a signal, which one that means to "
+		    "undoes; mount it by: mount -t cgroup2 none "
+		    "/sys/fs/cgroup/unified");
+	doctor_mode(c, id);
 	if (abi >= 6)
 		doctor_line(c, id, "ok", "landlock", "with scopes: abstract "
 		    "sockets of the host are out of reach");

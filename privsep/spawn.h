@@ -12,6 +12,11 @@
 #include "drop.h"
 #include "peer.h"
 
+struct pids {
+	pid_t	*v;
+	size_t	 n;
+};
+
 /* One session's processes and its control group. */
 struct live {
 	TAILQ_ENTRY(live) entry;
@@ -20,6 +25,8 @@ struct live {
 	int		 pidfd;		/* init's */
 	int		 cgroup;	/* O_PATH of its folder, -1: none */
 	bool		 killing;	/* KILL came, KILLED is owed */
+	bool		 stopped;	/* by signal: spawn_stop.c */
+	struct pids	 held;		/* those that were stopped before */
 	bool		 freezing;	/* FREEZE came, its answer is owed */
 	struct event	*timer;		/* a freeze or an rmdir under way */
 	int		 tries;
@@ -78,6 +85,12 @@ void		 cgroup_remove(struct live *);
 void		 live_ended(struct live *);
 /* At our own end: waits a little, says nothing to anybody. */
 void		 cgroup_remove_now(struct live *);
+
+/* spawn_stop.c: freezing without a control group. -1: errno. */
+int		 stop_begin(struct live *);
+bool		 stop_took(const struct live *);
+void		 stop_undo(struct live *);
+void		 pids_free(struct pids *);
 
 /* spawn_land.c */
 void		 spawn_on_child(struct peer *, struct msg *);

@@ -131,6 +131,24 @@ cgroup_remove_now(struct live *l)
 	}
 }
 
+/* By its control group, or by signals where it has none. */
+static int
+freeze_begin(struct live *l)
+{
+	if (l->cgroup == -1)
+		return (stop_begin(l));
+	return (cgroup_write(l->cgroup, "cgroup.freeze", "1"));
+}
+
+static int
+freeze_end(struct live *l)
+{
+	stop_undo(l);
+	if (l->cgroup == -1)
+		return (0);
+	return (cgroup_write(l->cgroup, "cgroup.freeze", "0"));
+}
+
 static bool
 cgroup_frozen(struct live *l)
 {
@@ -153,8 +171,7 @@ void
 freeze_failed(struct live *l, const char *why)
 {
 	l->freezing = false;
-	if (l->cgroup != -1)
-		cgroup_write(l->cgroup, "cgroup.freeze", "0");
+	(void)freeze_end(l);
 	peer_error_at(spawn.sbxd, 0, l->id, "freeze.failed",
 	    "session %s cannot be frozen: %s", l->id, why);
 }
@@ -169,7 +186,7 @@ freeze_on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (!l->freezing)
 		return;
-	if (cgroup_frozen(l)) {
+	if (l->cgroup == -1 ? stop_took(l) : cgroup_frozen(l)) {
 		l->freezing = false;
 		peer_send(spawn.sbxd, MSG_FROZEN, 0, -1, &sid);
 	} else if (++l->tries >= FREEZE_TRIES)
@@ -191,9 +208,7 @@ spawn_on_freeze(struct peer *p, struct msg *msg)
 	}
 	l->freezing = true;
 	l->tries = 0;
-	if (l->cgroup == -1)
-		freeze_failed(l, "this system has no cgroup v2");
-	else if (cgroup_write(l->cgroup, "cgroup.freeze", "1") == -1)
+	if (freeze_begin(l) == -1)
 		freeze_failed(l, strerror(errno));
 	else
 		freeze_on_timer(-1, 0, l);
@@ -207,8 +222,7 @@ spawn_on_thaw(struct peer *p, struct msg *msg)
 
 	if ((l = live_find(sid->session)) != NULL) {
 		l->freezing = false;
-		if (l->cgroup != -1 && cgroup_write(l->cgroup,
-		    "cgroup.freeze", "0") == -1)
+		if (freeze_end(l) == -1)
 			log_warn("thawing session %s", l->id);
 	}
 	peer_send(p, MSG_THAWED, 0, -1, sid);

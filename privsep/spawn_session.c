@@ -160,6 +160,7 @@ live_free(struct live *l)
 	TAILQ_REMOVE(&spawn.lives, l, entry);
 	if (l->timer != NULL)
 		event_free(l->timer);
+	pids_free(&l->held);
 	if (l->pidfd != -1)
 		close(l->pidfd);
 	if (l->cgroup != -1)

@@ -9,9 +9,10 @@ field()
 	sed -n "s/^$2:[[:space:]]*//p" "/proc/$1/status" | tr -s '\t ' '  '
 }
 
-# check PID ROLE UID GROUPS CAPS: all that the table says of it.
+# check PID ROLE UID GROUPS CAPS [BOUNDING]: all that the table says of it.
 check()
 {
+	bounding=${6-0000000000000000}
 	set -- "$1" "$2" "$3" "$4" "$(printf %016x "$5")"
 	atf_check_equal "$2 Uid: $3 $3 $3 $3" "$2 Uid: $(field "$1" Uid)"
 	g=$(echo "$4" | cut -d, -f1)
@@ -19,7 +20,8 @@ check()
 	    "$2 Gid: $(field "$1" Gid)"
 	atf_check_equal "$2 Groups: $(echo "$4" | cut -d, -f2 -s)" \
 	    "$2 Groups: $(field "$1" Groups | sed 's/ $//')"
-	for c in CapInh CapBnd CapAmb; do
+	atf_check_equal "$2 CapBnd: $bounding" "$2 CapBnd: $(field "$1" CapBnd)"
+	for c in CapInh CapAmb; do
 		atf_check_equal "$2 $c: 0000000000000000" \
 		    "$2 $c: $(field "$1" $c)"
 	done
@@ -83,6 +85,7 @@ one()
 }
 
 for int_case in \
+    'own:in a user'\''s own suite: one uid, power in the outer namespace only' \
     'table:each role has its uid, its capabilities, its filter' \
     'root_session:a session of root'\''s is uid 0 and nothing more' \
     'child:a landing'\''s child: the user, no capability, filter' \
@@ -145,6 +148,65 @@ table_body()
 	wait "$live" || :
 	exec 9>&-
 	int_end
+}
+
+own_body()
+{
+	int_begin
+	sbx_suite_stop
+	int_who own
+	uid=$(id -u "$int_own") gid=$(id -g "$int_own")
+	int_live own --no-network sleep 1234
+	# Outside of S no bounding set can be emptied, and nothing is in the
+	# others; inside there is what is root's there, of no use outside.
+	full=$(sbx-own sed -n 's/^CapBnd:[[:space:]]*//p' /proc/self/status)
+	for p in sbxd spawn landd sbx-worker; do
+		check "$(one $p)" $p "$uid" "$gid,$gid" 0 "$full"
+		ns "$(one $p)" $p cgroup ipc mnt net pid user uts
+	done
+	check "$(one netd)" netd "$uid" "$gid,$gid" $((1 << 12))
+	ns "$(one netd)" netd cgroup ipc mnt net pid uts
+	int_wait sh -c '[ "$(pgrep -cx mountd)" -eq 2 ]'
+	for p in $(pgrep -x mountd); do
+		check "$p" mountd "$uid" "$gid,$gid" \
+		    $((1 << 21 | 31 | 1 << 27 | 1 << 31))
+		ns "$p" mountd cgroup ipc net pid uts
+	done
+	atf_check_equal "$(readlink "/proc/$(one netd)/ns/user")" \
+	    "$(readlink "/proc/$(one mountd)/ns/user")"
+	atf_check_equal "0 $uid 1" "$(xargs <"/proc/$(one netd)/uid_map")"
+	atf_check_equal "0 $gid 1" "$(xargs <"/proc/$(one netd)/gid_map")"
+	atf_check_equal deny "$(cat "/proc/$(one netd)/setgroups")"
+	init=$(one sbx-init)
+	command=$(pgrep -f '^sleep 1234')
+	for p in "$init" "$command"; do
+		check "$p" inside "$uid" "$gid,$gid" 0
+		ns "$p" inside
+		atf_check_equal "$uid $uid 1" "$(xargs <"/proc/$p/uid_map")"
+		atf_check_equal "$gid $gid 1" "$(xargs <"/proc/$p/gid_map")"
+		atf_check_equal deny "$(cat "/proc/$p/setgroups")"
+	done
+	# The one namespace lies in the other.
+	atf_check -o inline:"$(readlink "/proc/$(one netd)/ns/user")\n" \
+	    python3 -c '
+import fcntl, os, sys
+fd = fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0xb702)
+print(os.readlink("/proc/self/fd/%d" % fd))' "/proc/$init/ns/user"
+	kill "$live"
+	wait "$live" || :
+	exec 9>&-
+	# Everything of the state is the user's, and nobody else's to see.
+	for f in "" /sbxd /s /landd; do
+		atf_check_equal "700 $uid" "$(stat -c '%a %u' "$SBX_STATE$f")"
+	done
+	for f in sbxd.sock landd/key; do
+		atf_check_equal "600 $uid" "$(stat -c '%a %u' "$SBX_STATE/$f")"
+	done
+	# Inside nobody of the suite is there to be signalled.
+	atf_check -o inline:'no\n' run -- sh -c "kill -0 $int_own_suite \
+	    2>/dev/null || echo no"
+	int_own_stop
+	int_clean_check
 }
 
 root_session_body()
@@ -311,7 +373,7 @@ signals_body()
 
 atf_init_test_cases()
 {
-	for c in table root_session child descriptors folders signals; do
+	for c in own table root_session child descriptors folders signals; do
 		atf_add_test_case "$c"
 	done
 }

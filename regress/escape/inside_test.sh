@@ -44,7 +44,7 @@ calls_one()
 calls_body()
 {
 	int_begin
-	int_both calls_one
+	int_each calls_one
 	int_end
 }
 
@@ -105,7 +105,7 @@ for d, _, fs in os.walk(sys.argv[1]):
 raw_body()
 {
 	int_begin
-	int_both raw_one
+	int_each raw_one
 	int_end
 }
 
@@ -166,7 +166,7 @@ sockets_one()
 sockets_body()
 {
 	int_begin
-	int_both sockets_one
+	int_each sockets_one
 	int_end
 }
 
@@ -252,7 +252,7 @@ kernel_body()
 {
 	int_begin
 	core=$(cat /proc/sys/kernel/core_pattern)
-	int_both kernel_one
+	int_each kernel_one
 	atf_check_equal "$core" "$(cat /proc/sys/kernel/core_pattern)"
 	int_end
 }
@@ -301,7 +301,7 @@ state_one()
 	int_keep sh -c 'echo other-session >f'
 	run -- sh -c 'ls -A "$0"; cat "$0"/landd/key; ls "$0/s"; ls -A "$1"
 	    grep -rl other-session "$1" /run /tmp 2>/dev/null
-	    "$2" reach "$0/sbxd.sock"' "$SBX_STATE" "$SBX_SCRATCH" \
+	    "$2" reach "$0/sbxd.sock"' "$SBX_STATE" "$(dirname "$SBX_STATE")" \
 	    "$tools/sock" >out 2>err || :
 	atf_check -o not-match:'sbxd$' -o not-match:'^state$' \
 	    -o not-match:' reached' -o not-match:landd cat out
@@ -318,7 +318,7 @@ state_one()
 state_body()
 {
 	int_begin
-	int_both state_one
+	int_each state_one
 	int_end
 }
 

@@ -54,7 +54,7 @@ modes_one()
 modes_body()
 {
 	int_begin
-	int_both modes_one
+	int_each modes_one
 	int_end
 }
 
@@ -90,7 +90,7 @@ folders_one()
 folders_body()
 {
 	int_begin
-	int_both folders_one
+	int_each folders_one
 	int_end
 }
 

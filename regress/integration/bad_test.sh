@@ -147,7 +147,8 @@ names_body()
 {
 	int_begin
 	running_mark
-	int_both names_one
+	int_each names_one
+	int_own_stop
 	int_who root
 	for n in '' -x "$(printf 'a\nb')" "$(printf 'a\033b')" \
 	    "$(printf '\377')" "$(printf '%0129d' 1)"; do

@@ -1,7 +1,7 @@
 # The main job on a clone of this repository: git and a build inside.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-# clone_here root|user: $P is a clone of this repository, that one's. Its
+# clone_here root|user|own: $P is a clone of this repository, that one's. Its
 # branch is main, whichever is checked out here, or none.
 clone_here()
 {
@@ -9,7 +9,7 @@ clone_here()
 	rm -rf "$P"
 	git clone -q --no-hardlinks "$SBX_SRC" "$P" &&
 	    git -C "$P" checkout -q -B main || atf_fail "no clone"
-	[ "$1" = root ] || chown -Rh "$int_user:" "$P"
+	chown -Rh --reference="$who_home" "$P"
 }
 
 atf_test_case inside
@@ -62,7 +62,7 @@ inside_one()
 inside_body()
 {
 	int_begin
-	int_both inside_one
+	int_each inside_one
 	int_end
 }
 

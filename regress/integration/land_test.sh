@@ -116,7 +116,7 @@ round_one()
 	atf_check -o inline:"$(stat -c %U "$P")\n" stat -c %U "$P/n/e/w/f"
 	atf_check -o inline:'/etc/shadow\n' readlink "$P/out"
 	# The landing is a line of the audit log, with who and what.
-	atf_check -o match:"apply session=$sid peer=0 .*digest=$wanted .*ok" \
+	atf_check -o match:"apply session=$sid peer=$who_peer .*digest=$wanted .*ok" \
 	    tail -n 1 "$SBX_STATE/sbxd/audit"
 	# Nothing waits any more, and nothing of ours is in the repository.
 	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
@@ -128,7 +128,7 @@ round_one()
 round_body()
 {
 	int_begin
-	int_both round_one
+	int_each round_one
 	int_state_check
 	int_end
 }
@@ -183,7 +183,7 @@ names_one()
 names_body()
 {
 	int_begin
-	int_both names_one
+	int_each names_one
 	int_end
 }
 
@@ -285,7 +285,7 @@ drift_one()
 drift_body()
 {
 	int_begin
-	int_both drift_one
+	int_each drift_one
 	int_end
 }
 
@@ -323,7 +323,7 @@ discarded_one()
 discarded_body()
 {
 	int_begin
-	int_both discarded_one
+	int_each discarded_one
 	int_end
 }
 
@@ -410,7 +410,7 @@ kinds_one()
 kinds_body()
 {
 	int_begin
-	int_both kinds_one
+	int_each kinds_one
 	int_end
 }
 
@@ -456,7 +456,7 @@ through_one()
 through_body()
 {
 	int_begin
-	int_both through_one
+	int_each through_one
 	int_end
 }
 
@@ -537,7 +537,7 @@ moved_one()
 moved_body()
 {
 	int_begin
-	int_both moved_one
+	int_each moved_one
 	int_end
 }
 
@@ -573,7 +573,7 @@ ghosts_one()
 ghosts_body()
 {
 	int_begin
-	int_both ghosts_one
+	int_each ghosts_one
 	int_end
 }
 
@@ -611,7 +611,7 @@ config_one()
 config_body()
 {
 	int_begin
-	int_both config_one
+	int_each config_one
 	int_end
 }
 
@@ -655,7 +655,7 @@ nogit_one()
 nogit_body()
 {
 	int_begin
-	int_both nogit_one
+	int_each nogit_one
 	int_end
 }
 

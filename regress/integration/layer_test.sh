@@ -253,7 +253,7 @@ special_one()
 special_body()
 {
 	int_begin
-	int_both special_one
+	int_each special_one
 	int_end
 }
 
@@ -318,7 +318,7 @@ print(d.execute('select count(*) from t').fetchone()[0],
 sqlite_body()
 {
 	int_begin
-	int_both sqlite_one
+	int_each sqlite_one
 	int_end
 }
 
@@ -360,7 +360,7 @@ readonly_one()
 readonly_body()
 {
 	int_begin
-	int_both readonly_one
+	int_each readonly_one
 	int_end
 }
 
@@ -409,7 +409,7 @@ fresh_one()
 fresh_body()
 {
 	int_begin
-	int_both fresh_one
+	int_each fresh_one
 	int_end
 }
 

@@ -73,7 +73,8 @@ removed_one()
 removed_body()
 {
 	int_begin
-	int_both removed_one
+	int_each removed_one
+	int_who user
 	# Without git, and where it is a worktree's.
 	git=$P
 	P=$git.wt
@@ -130,7 +131,7 @@ foreign_one()
 foreign_body()
 {
 	int_begin
-	int_both foreign_one
+	int_each foreign_one
 	int_end
 }
 

@@ -26,11 +26,11 @@ int_tools() {
 	printf '#!/bin/sh\n%s\n' 'sleep 0.02' \
 	    'cd "$P" && exec sbxctl run $AS --repo "$P" "$@"' \
 	    >"$SBX_SCRATCH/bin/run"
-	# sbxctl is whoever's: root's, or that of the user of $int_own, as whom
-	# it runs with all else as it is.
-	cat >"$SBX_SCRATCH/bin/sbxctl" <<-'EOT'
+	# In the PATH of who has a suite of its own, $int_own, sbxctl runs as
+	# that one, with all else as it is.
+	mkdir -p "$SBX_SCRATCH/ownbin"
+	cat >"$SBX_SCRATCH/ownbin/sbxctl" <<-'EOT'
 		#!/bin/sh
-		[ -n "${int_own-}" ] || exec "$SBX_BUILDDIR/bin/sbxctl" "$@"
 		exec sbx-own "$SBX_BUILDDIR/bin/sbxctl" "$@"
 	EOT
 	cat >"$SBX_SCRATCH/bin/sbx-own" <<-'EOT'
@@ -39,9 +39,10 @@ int_tools() {
 		    --init-groups --inh-caps=-all env HOME="$int_own_home" \
 		    USER="$int_own" LOGNAME="$int_own" SHELL=/bin/sh "$@"
 	EOT
-	chmod 0755 "$SBX_SCRATCH"/bin/*
+	chmod 0755 "$SBX_SCRATCH"/bin/* "$SBX_SCRATCH"/ownbin/*
 	int_root_state=$SBX_STATE
 	PATH=$SBX_SCRATCH/bin:$tools:$PATH
+	int_path=$PATH
 	HOME=$SBX_SCRATCH/root
 	GIT_CONFIG_GLOBAL=$SBX_SCRATCH/gitconfig
 	cat >"$GIT_CONFIG_GLOBAL" <<-'EOT'
@@ -97,18 +98,22 @@ int_own_start() {
 	install -m 0644 -o "$int_own" "$GIT_CONFIG_GLOBAL" \
 	    "$int_own_home/.gitconfig"
 	int_own_dir=$SBX_SCRATCH/own
-	int_own_name=$int_own
 	mkdir "$int_own_dir"
 	chown "$int_own:" "$int_own_dir"
+	# What a case has it write.
+	chmod 0777 .
 	export int_own int_own_home
+	: >>"$SBX_SCRATCH/sbxd.log"
+	sbx_ready=$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")
 	SBX_STATE=$int_own_dir/state sbx-own "$SBX_BUILDDIR/sbin/sbxd" --user \
-	    -d </dev/null >"$SBX_SCRATCH/own.log" 2>&1 &
+	    -d </dev/null >>"$SBX_SCRATCH/sbxd.log" 2>&1 &
 	int_own_suite=$!
-	until grep -q ': ready on ' "$SBX_SCRATCH/own.log"; do
+	until [ "$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")" -gt \
+	    "$sbx_ready" ]; do
 		int_own_n=$((int_own_n + 1))
 		if [ "$int_own_n" -gt 200 ] ||
 		    ! kill -0 "$int_own_suite" 2>/dev/null; then
-			cat "$SBX_SCRATCH/own.log" >&2
+			cat "$SBX_SCRATCH/sbxd.log" >&2
 			atf_fail "sbxd --user -d does not start"
 		fi
 		sleep 0.05
@@ -118,13 +123,13 @@ int_own_stop() {
 	[ -n "${int_own_suite-}" ] || return 0
 	kill -TERM "$int_own_suite"
 	wait "$int_own_suite" || {
-		cat "$SBX_SCRATCH/own.log" >&2
+		cat "$SBX_SCRATCH/sbxd.log" >&2
 		atf_fail "sbxd --user does not end with 0"
 	}
 	for int_t in /dev/net/tun /dev/fuse; do
 		[ ! -e "$int_t" ] || umount "$int_t"
 	done
-	int_own_suite='' int_own='' SBX_STATE=$int_root_state
+	int_own_suite='' SBX_STATE=$int_root_state PATH=$int_path
 }
 
 # As sbx_clean_mark and _check, for a folder that a case may have left.
@@ -152,16 +157,16 @@ int_clean_check() {
 # sbxctl and $SBX_STATE are then. Each call a new project.
 int_who() {
 	int_n=$((${int_n:-0} + 1))
-	int_own='' SBX_STATE=$int_root_state
+	SBX_STATE=$int_root_state PATH=$int_path who_peer=0
 	case $1 in
 	own)
 		if [ -z "${int_own_suite-}" ]; then
 			int_own_start
 		fi
-		int_own=$int_own_name SBX_STATE=$int_own_dir/state
+		SBX_STATE=$int_own_dir/state PATH=$SBX_SCRATCH/ownbin:$int_path
 		AS='' P=$int_own_home/p$int_n
 		sbx_repo "$P" "$int_own"
-		who_home=$int_own_home
+		who_home=$int_own_home who_peer=$(id -u "$int_own")
 		;;
 	root)
 		AS='' P=$HOME/p$int_n

@@ -74,7 +74,7 @@ ghosts_one()
 ghosts_body()
 {
 	int_begin
-	int_both ghosts_one
+	int_each ghosts_one
 	int_end
 }
 
@@ -201,7 +201,7 @@ discarded_one()
 discarded_body()
 {
 	int_begin
-	int_both discarded_one
+	int_each discarded_one
 	int_end
 }
 

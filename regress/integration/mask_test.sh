@@ -51,8 +51,9 @@ absent_one()
 absent_body()
 {
 	int_begin
-	int_both absent_one
+	int_each absent_one
 	# Also where the suite is killed.
+	int_own_stop
 	int_who user
 	before=$(sbx_tree "$int_user_home")
 	int_live killed --hide .gone --hide '~/.gone/deep' -- sleep 1000
@@ -113,7 +114,7 @@ closed_one()
 closed_body()
 {
 	int_begin
-	int_both closed_one
+	int_each closed_one
 	int_end
 }
 
@@ -152,7 +153,7 @@ moved_one()
 moved_body()
 {
 	int_begin
-	int_both moved_one
+	int_each moved_one
 	int_end
 }
 
@@ -198,7 +199,7 @@ links_one()
 links_body()
 {
 	int_begin
-	int_both links_one
+	int_each links_one
 	sbx_suite_stop
 }
 
@@ -234,7 +235,7 @@ nested_one()
 nested_body()
 {
 	int_begin
-	int_both nested_one
+	int_each nested_one
 	int_end
 }
 

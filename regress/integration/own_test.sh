@@ -11,6 +11,7 @@ own_user()
 	sbx_user int_own
 	export int_own int_own_home
 	unset SBX_STATE
+	PATH=$SBX_SCRATCH/ownbin:$PATH
 	P=$int_own_home/p
 	sbx_repo "$P" "$int_own"
 	state=$int_own_home/.local/state/sbx

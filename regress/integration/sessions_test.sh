@@ -148,7 +148,7 @@ removed_one()
 removed_body()
 {
 	int_begin
-	int_both removed_one
+	int_each removed_one
 	int_end
 }
 

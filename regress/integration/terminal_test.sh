@@ -120,7 +120,7 @@ choice_one()
 choice_body()
 {
 	int_begin
-	int_both choice_one
+	int_each choice_one
 	int_end
 }
 
