@@ -35,15 +35,15 @@ plan_note(struct plan *p, const char *fmt, ...)
 		p->nnotes++;
 }
 
-bool
-plan_has(const struct plan *p, const char *path)
+const struct place *
+plan_find(const struct plan *p, const char *path)
 {
 	size_t	i;
 
 	for (i = 0; i < p->n; i++)
 		if (strcmp(p->v[i].path, path) == 0)
-			return (true);
-	return (false);
+			return (&p->v[i]);
+	return (NULL);
 }
 
 int
@@ -184,7 +184,7 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 
 	if (m->covered || m->point[1] == '\0' ||
 	    hides_over(&b->hides, m->point) != NULL ||
-	    plan_has(p, m->point) ||
+	    plan_find(p, m->point) != NULL ||
 	    (fresh_over(m->point) != NULL && !plan_owned(w, m->point)) ||
 	    plan_under(p, m->point, PLACE_COVER) || !plan_enters(w, m->point))
 		return (0);
@@ -252,7 +252,7 @@ plan_ro(struct plan *p, const struct build *b, const struct want *w,
 		    why);
 		return (0);
 	}
-	if (plan_has(p, path))
+	if (plan_find(p, path) != NULL)
 		return (0);
 	if ((copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1)
 		return (fault_errno("mount.failed", "the list of mounts"));

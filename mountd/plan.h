@@ -52,7 +52,8 @@ void	plan_free(struct plan *);
 /* Takes fd over. */
 int	plan_add(struct plan *, const char *path, enum place_kind, int fd,
 	    bool dir);
-bool	plan_has(const struct plan *, const char *path);
+/* Until the next one is added. */
+const struct place *plan_find(const struct plan *, const char *path);
 /* path is, or contains, a folder that the session works in. */
 bool	plan_holds(const struct want *, const char *path);
 /* One line that is shown to the session's owner. */

@@ -56,8 +56,9 @@ trial_end(int dir, const char *name)
 static void
 trial_features(int dir, char *missing, size_t size)
 {
-	static const char *const	names[] = {
-		"O_TMPFILE", "RENAME_WHITEOUT", "trusted.* attributes"
+	const char *const	names[] = {
+		"O_TMPFILE", "RENAME_WHITEOUT", mode_user() ?
+		"user.* attributes" : "trusted.* attributes"
 	};
 	bool	gone[3];
 	size_t	i, len;
@@ -216,7 +217,16 @@ try_proc(void)
 	if (fd == -1)
 		return (fault_errno("mount.proc", "/proc/self/ns/pid"));
 	if ((fs = fs_open("proc", "proc")) != -1) {
-		if (fs_set_fd(fs, "pidns", fd) == 0)
+		/* In S only a session's own can be, and ours is the machine's:
+		 * refused, it is known. */
+		if (fs_set_fd(fs, "pidns", fd) == -1 && mode_user() &&
+		    fault_err() == EPERM) {
+			close(fs);
+			close(fd);
+			fault_clear();
+			return (0);
+		}
+		if (!fault_is())
 			mnt = fs_mount(fs, MOUNT_ATTR_NOSUID, "proc");
 		else
 			close(fs);
@@ -288,8 +298,10 @@ probe_run(struct child *c)
 	if (mountd.unfit != NULL)
 		probe_say(c, "fail", "state", mountd.unfit);
 	else
-		probe_one(c, "state", try_overlay(), "kernel overlayfs with "
-		    "layers by descriptor, trusted attributes and "
+		probe_one(c, "state", try_overlay(), mode_user() ? "kernel "
+		    "overlayfs with layers by descriptor and user attributes "
+		    "works on the state's filesystem" : "kernel overlayfs "
+		    "with layers by descriptor, trusted attributes and "
 		    "redirect_dir works on the state's filesystem",
 		    "no layer can be made");
 	probe_one(c, "mounts", try_attach(), "detached mounts can be cloned "

@@ -60,7 +60,7 @@ rest_skips(const struct plan *p, const struct build *b, const char *path)
 {
 	size_t	i;
 
-	if (fresh_over(path) != NULL || plan_has(p, path) ||
+	if (fresh_over(path) != NULL || plan_find(p, path) != NULL ||
 	    hides_over(&b->hides, path) != NULL)
 		return (true);
 	/* A mount is a place by itself. */
@@ -117,9 +117,28 @@ rest_folders(struct plan *p, const struct build *b, const char *dir,
 	return (r);
 }
 
+/* What the user may write in a filesystem that is not that one's own. */
+static int
+rest_mount(struct plan *p, const struct build *b, const struct mnt *m)
+{
+	const struct place	*v = plan_find(p, m->point);
+
+	if (m->covered || m->point[1] == '\0' ||
+	    fresh_over(m->point) != NULL ||
+	    (v == NULL && rest_mounted(b, m->point) == NULL) ||
+	    (v != NULL && v->kind != PLACE_REST))
+		return (0);
+	return (rest_folders(p, b, m->point, v != NULL, REST_LEVELS - 1));
+}
+
 int
 rest_plan(struct plan *p, const struct build *b)
 {
+	size_t	i;
+
+	for (i = 0; i < b->mnts.n; i++)
+		if (rest_mount(p, b, &b->mnts.v[i]) == -1)
+			return (-1);
 	return (rest_folders(p, b, "/", false, REST_LEVELS));
 }
 

@@ -192,7 +192,8 @@ place_attach(struct tree *t, const struct want *w, const struct place *p)
 	return (r);
 }
 
-/* The faces on hidden paths, in /proc or everywhere else. */
+/* The faces on hidden paths, in /proc or everywhere else. What is gone by a
+ * whiteout needs none; but in a user's tree not all has a mask. */
 static int
 tree_faces(struct tree *t, bool proc)
 {
@@ -200,7 +201,7 @@ tree_faces(struct tree *t, bool proc)
 	size_t			 i;
 
 	for (i = 0; i < hs->n; i++)
-		if (!hs->v[i].gone &&
+		if ((!hs->v[i].gone || mode_user()) &&
 		    path_within("/proc", hs->v[i].path) == proc &&
 		    face_cover(t->face, t->root, hs->v[i].path) == -1)
 			return (-1);

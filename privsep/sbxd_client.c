@@ -10,6 +10,7 @@
 
 #include "../common/ids.h"
 #include "../common/log.h"
+#include "outside.h"
 #include "proc.h"
 #include "sbxd.h"
 
@@ -351,7 +352,9 @@ client_new(int fd)
 		close(fd);
 		return;
 	}
-	if ((why = uid_refused(cred.uid)) != NULL) {
+	/* Root is no session's. */
+	if ((why = uid_refused(cred.uid)) != NULL || (cred.uid != 0 &&
+	    (why = outside_refuses(fd)) != NULL)) {
 		log_info("a client of uid %u: %s", (unsigned int)cred.uid,
 		    why);
 		client_refuse(fd, why);

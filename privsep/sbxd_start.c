@@ -21,6 +21,7 @@
 #include "../common/log.h"
 #include "drop.h"
 #include "mode.h"
+#include "outside.h"
 #include "pledge.h"
 #include "proc.h"
 #include "sbxd.h"
@@ -358,6 +359,7 @@ start_confine(void)
 		.uid = sbxd.uids[UID_SBXD], .gid = sbxd.gids[UID_SBXD]
 	};
 	struct unveil	*u;
+	int		 outside;
 
 	sbxd.audit = openat(sbxd.dir, "audit", O_WRONLY | O_APPEND | O_CREAT |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -365,12 +367,15 @@ start_confine(void)
 		fatal("%s/sbxd/audit", sbxd.conf.state);
 	audit_reserve();
 	descriptors_raise();
+	outside = outside_begin();
 	sbxd.landlock = unveil_abi();
 	drop_limits(0, 0);
 	drop_to(&d);
 	u = unveil_begin();
 	unveil_fd(u, sbxd.dir, UNVEIL_READ | UNVEIL_WRITE | UNVEIL_SOCK);
 	unveil_path(u, ".", UNVEIL_SOCK);
+	if (outside != -1)
+		unveil_fd(u, outside, UNVEIL_READ);
 	unveil_end(u);
 	pledge(PLEDGE_SBXD);
 }

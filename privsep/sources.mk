@@ -1,7 +1,7 @@
 # The frame that all programs stand on.
 frame_SRCS =	privsep/imsg.c privsep/peer.c privsep/proc.c privsep/drop.c \
 		privsep/pledge.c privsep/unveil.c privsep/caps.c \
-		privsep/whole.c privsep/mode.c
+		privsep/whole.c privsep/mode.c privsep/outside.c
 
 # Runs while building: promise sets to BPF.
 mkfilter_SRCS =	privsep/mkfilter.c privsep/promises.c

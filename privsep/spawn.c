@@ -18,6 +18,7 @@
 
 #include "../common/log.h"
 #include "mode.h"
+#include "outside.h"
 #include "pledge.h"
 #include "proc.h"
 #include "spawn.h"
@@ -201,6 +202,7 @@ main(void)
 	if (spawn.landd == NULL)
 		fatal("peer");
 	spawn_signals();
+	(void)outside_begin();
 	/* No rlimit is lowered: a session's command would inherit it. */
 	drop_to(&drop);
 	pledge(PLEDGE_SPAWN);

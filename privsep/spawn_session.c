@@ -16,6 +16,7 @@
 #include "../common/ids.h"
 #include "../common/log.h"
 #include "mode.h"
+#include "outside.h"
 #include "proc.h"
 #include "spawn.h"
 
@@ -108,6 +109,7 @@ user_find(const struct m_START *start, struct drop *user)
 {
 	struct ucred	cred;
 	socklen_t	len = sizeof(cred);
+	const char	*why;
 
 	if (spawn.client == -1 || strcmp(spawn.client_for, start->session) !=
 	    0)
@@ -117,6 +119,8 @@ user_find(const struct m_START *start, struct drop *user)
 		return ("its client's socket has no credentials");
 	if (!peer_is_client(spawn.client, &cred))
 		return ("its client's socket leads to no client");
+	if (cred.uid != 0 && (why = outside_refuses(spawn.client)) != NULL)
+		return (why);
 	if (cred.uid == UID_NOROLE || start->uid == UID_NOROLE)
 		return ("uid 65534 has no role");
 	if (mode_user() && start->uid != mode_owner())

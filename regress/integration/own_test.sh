@@ -17,6 +17,14 @@ own_user()
 	state=$int_own_home/.local/state/sbx
 }
 
+# No process of any suite's is there.
+own_none()
+{
+	for int_t in sbxd spawn netd mountd landd sbx-init sbx-worker; do
+		! pgrep -x "$int_t" >/dev/null || return 1
+	done
+}
+
 # The embedded one ends by itself.
 own_ended()
 {
@@ -58,7 +66,352 @@ embedded_body()
 	own_ended
 }
 
+# own_begin: a user's suite that is there, and nobody else's.
+own_begin()
+{
+	int_begin
+	sbx_suite_stop
+	int_who own
+}
+own_end()
+{
+	int_own_stop
+	int_clean_check
+}
+
+atf_test_case clients
+clients_head()
+{
+	atf_set descr "who may use it: the user, from outside; as nobody else, \
+not even by root"
+	atf_set require.user root
+	atf_set timeout 120
+}
+clients_body()
+{
+	own_begin
+	atf_check -o ignore -e ignore sbxctl ls
+	# Root sees it, and runs nothing in it as itself.
+	root=$SBX_BUILDDIR/bin/sbxctl
+	atf_check -o ignore -e ignore "$root" ls
+	int_refused 125 "runs sessions as that user only" \
+	    "$root" run --repo "$HOME" -- true
+	atf_check -o inline:"$(id -u "$int_own")\n" \
+	    "$root" run --as "$int_own" --repo "$P" -- id -u
+	# Others do not even get at the socket.
+	sbx_user other
+	int_refused 1 "may not use this suite" sbx-as "$other" "$root" ls
+	# From another pid namespace, as a session's process is in one: with
+	# everything else as it is for the user itself.
+	int_refused 1 'inside of a session' sbx-own unshare -Upf "$root" ls
+	int_refused 1 'inside of a session' sbx-own unshare -Upf \
+	    python3 -c '
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(4, 0)	# not to be looked at
+os.execv(sys.argv[1], sys.argv[1:])' "$root" ls
+	# Whose process has ended: it cannot be asked what it was.
+	kill -STOP "$int_own_suite"
+	(sleep 2; kill -CONT "$int_own_suite") &
+	atf_check -o match:'auth.denied.*has ended' sbx-own python3 -c '
+import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX)
+r, w = os.pipe()
+if os.fork() == 0:
+    s.connect(sys.argv[1])
+    os._exit(0)
+os.wait()
+s.settimeout(10)
+print(s.recv(4096))' "$SBX_STATE/sbxd.sock"
+	own_end
+}
+
+atf_test_case refused
+refused_head()
+{
+	atf_set descr "a suite that cannot be: one line, and nothing is left"
+	atf_set require.user root
+}
+# without_namespaces COMMAND...: where nobody can make a user namespace.
+without_namespaces()
+{
+	python3 -c '
+import ctypes, os, sys
+up, down = os.pipe(), os.pipe()
+pid = os.fork()
+if pid == 0:
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0
+    os.write(up[1], b"x")
+    os.read(down[0], 1)
+    open("/proc/sys/user/max_user_namespaces", "w").write("0")
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.read(up[0], 1)
+for ids in "uid_map", "gid_map":
+    open("/proc/%d/%s" % (pid, ids), "w").write("0 0 4294967295")
+os.write(down[1], b"x")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))' "$@"
+}
+refused_body()
+{
+	int_tools
+	sbx_user int_own
+	export int_own int_own_home
+	sbxd=$SBX_BUILDDIR/sbin/sbxd
+	SBX_STATE=$int_own_home/s
+	# Whose it is to be is said, and is so.
+	int_refused 1 'start it as root, or with --user' sbx-own "$sbxd" -d
+	int_refused 1 'leave it out as root' "$sbxd" --user -d
+	# A state of somebody else's, and one that others may write.
+	mkdir "$SBX_STATE"
+	int_refused 1 "it must be uid $(id -u "$int_own")'s" \
+	    sbx-own "$sbxd" --user -d
+	chown "$int_own:" "$SBX_STATE"
+	chmod 777 "$SBX_STATE"
+	int_refused 1 'writable to that one only' sbx-own "$sbxd" --user -d
+	rmdir "$SBX_STATE"
+	# No group but one's own is let in.
+	mkdir -p "$int_own_home/.config/sbx"
+	echo '{ "socketGroup": "daemon" }' \
+	    >"$int_own_home/.config/sbx/sbxd.conf"
+	chown -R "$int_own:" "$int_own_home/.config"
+	sbx-own "$sbxd" --user -d >out 2>err </dev/null && got=0 || got=$?
+	atf_check_equal 1 "$got"
+	atf_check -o match:'is for that user only' grep fatal err
+	rm -r "$int_own_home/.config"
+	# Where no user namespace can be had.
+	without_namespaces sbx-own "$sbxd" --user -d >out 2>err </dev/null &&
+	    got=0 || got=$?
+	atf_check_equal 1 "$got"
+	atf_check -o match:'max_user_namespaces.*have root start sbxd' \
+	    grep fatal err
+	own_none
+}
+
+atf_test_case places
+places_head()
+{
+	atf_set descr "XDG_STATE_HOME, XDG_RUNTIME_DIR and XDG_CONFIG_HOME say \
+where; HOME may be a link; the state is hidden wherever it is"
+	atf_set require.user root
+	atf_set timeout 120
+}
+places_body()
+{
+	own_user
+	real=$SBX_SCRATCH/real
+	mv "$int_own_home" "$real"
+	ln -s "$real" "$int_own_home"
+	mkdir "$SBX_SCRATCH/xdg" "$SBX_SCRATCH/xdg/run"
+	chown -R "$int_own:" "$SBX_SCRATCH/xdg"
+	P=$real/p
+	XDG_STATE_HOME=$SBX_SCRATCH/xdg/st XDG_RUNTIME_DIR=$SBX_SCRATCH/xdg/run
+	XDG_CONFIG_HOME=$SBX_SCRATCH/xdg/cf
+	export XDG_STATE_HOME XDG_RUNTIME_DIR XDG_CONFIG_HOME
+	sbx-own "$SBX_BUILDDIR/sbin/sbxd" --user -d </dev/null >log 2>&1 &
+	suite=$!
+	int_wait grep -q 'ready on' log
+	atf_check -o match:"ready on $XDG_RUNTIME_DIR/sbx/sbxd.sock" cat log
+	int_keep sh -c 'echo x >f; ls -A "$0/xdg/st"; cat "$0/xdg/st/sbx/landd/key" 2>/dev/null
+	    true' "$SBX_SCRATCH"
+	atf_check -o empty cat keep.out
+	atf_check test -d "$SBX_SCRATCH/xdg/st/sbx/s/$sid" -a ! -e "$real/.local"
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	kill "$suite"
+	wait "$suite" || atf_fail "$(cat log)"
+	# Its own configuration, which is none of the machine's; by a link, the
+	# home's own name, the state is the same.
+	unset XDG_STATE_HOME
+	mkdir -p "$XDG_CONFIG_HOME/sbx"
+	echo '{ "state": "'"$real/elsewhere"'" }' \
+	    >"$XDG_CONFIG_HOME/sbx/sbxd.conf"
+	chown -R "$int_own:" "$XDG_CONFIG_HOME"
+	sbx-own "$SBX_BUILDDIR/sbin/sbxd" --user -d </dev/null >log 2>&1 &
+	suite=$!
+	int_wait grep -q 'ready on' log
+	atf_check test -d "$real/elsewhere/sbxd"
+	kill "$suite"
+	wait "$suite" || atf_fail "$(cat log)"
+	rm "$XDG_CONFIG_HOME/sbx/sbxd.conf"
+	unset XDG_RUNTIME_DIR XDG_CONFIG_HOME
+	atf_check -o inline:"$P\n" sh -c "cd $int_own_home/p && sbxctl run -- pwd"
+	own_ended
+	atf_check test -d "$real/.local/state/sbx/sbxd"
+}
+
+atf_test_case tree
+tree_head()
+{
+	atf_set descr "what differs in the tree: renaming a real folder, other \
+users' files, folders that the user may write, the machine's sockets"
+	atf_set require.user root
+	atf_set timeout 120
+}
+tree_body()
+{
+	own_begin
+	mkdir -p "$P/d/sub" "$SBX_SCRATCH/open" "$SBX_SCRATCH/theirs"
+	echo 1 >"$P/d/sub/1"
+	chown -R "$int_own:" "$P/d"
+	# rename(2) of a real folder is EXDEV, with which mv copies.
+	run --keep -- sh -ec 'test "$($0 rename d e)" = EXDEV
+	    mv d e; test ! -e d -a -f e/sub/1; mkdir n; $0 rename n n2; rmdir n2
+	    $0 rename a.txt b.txt; test ! -e a.txt' "$tools/fs" >out 2>err ||
+	    atf_fail "$(cat out err)"
+	int_kept err
+	atf_check -o match:'e/sub/1  from d/sub/1' \
+	    -o match:'b.txt  from a.txt' sbxctl changes "$sid"
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	atf_check test -f "$P/e/sub/1" -a ! -e "$P/d" -a -f "$P/b.txt"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# A file of another's in the project: read, not written.
+	echo root >"$P/root"
+	chmod 644 "$P/root"
+	run --keep -- sh -c 'cat root; echo x >>root; rm -f root; ls -l root
+	    stat -c %U / /etc /usr' >out 2>err || :
+	atf_check -o match:'^root$' -o match:'^nobody$' \
+	    -o not-match:"$int_own" cat out
+	atf_check -o inline:'root\n' cat "$P/root"
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	atf_check -o match:'D  root' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# Where the user may write, writes stay in a layer; elsewhere there are
+	# none, and what is nobody else's to read is not.
+	top=/srv
+	mount -t tmpfs -o mode=755 sbx-test "$top"
+	mkdir -p "$top/mine" "$top/theirs" "$top/shut"
+	echo r >"$top/mine/f"
+	chown -R "$int_own:" "$top/mine"
+	echo t >"$top/theirs/f"
+	chmod 700 "$top/shut"
+	mkfifo listen.in
+	sock listen "$top/theirs/sock" <listen.in >listen.out &
+	listener=$!
+	exec 8>listen.in
+	int_wait_file listen.out listening
+	chmod 777 "$top/theirs/sock"
+	run -- sh -c 'cat $0/mine/f $0/theirs/f; echo x >$0/mine/f && cat $0/mine/f
+	    echo y >$0/theirs/n; ls $0/shut; $1 reach $0/theirs/sock
+	    ls -ld $0/theirs' "$top" "$tools/sock" >out 2>err || :
+	exec 8>&-
+	wait "$listener" || :
+	atf_check -o match:'^r$' -o match:'^t$' -o match:'^x$' \
+	    -o match:'nobody' -o not-match:' reached' cat out
+	atf_check -o match:'n: Read-only file system' \
+	    -o match:'shut.*denied' cat err
+	atf_check -o inline:'r\n' cat "$top/mine/f"
+	# A hidden path there, and one that is not there yet.
+	run --hide "$top/theirs" --hide "$top/new" -- sh -c \
+	    'ls -A $0/theirs; ls -d $0/new; ls -A /' "$top" >out 2>err || :
+	atf_check -o not-match:'^f$' -o not-match:'/new$' cat out
+	umount "$top" || atf_fail "something holds it"
+	own_end
+}
+
+atf_test_case mounts
+mounts_head()
+{
+	atf_set descr "filesystems below home and project: a home's folders \
+have layers one by one, a project's is refused"
+	atf_set require.user root
+	atf_set timeout 120
+}
+mounts_body()
+{
+	own_begin
+	mkdir -p "$who_home/mnt/in" "$who_home/docs" "$P/m"
+	echo doc >"$who_home/docs/d"
+	mount -t tmpfs -o mode=777 sbx-test "$who_home/mnt/in"
+	echo t >"$who_home/mnt/in/t"
+	chown -R "$int_own:" "$who_home/mnt" "$who_home/docs"
+	run --keep -- sh -c 'cat ~/mnt/in/t ~/docs/d; echo x >>~/docs/d
+	    echo x >>~/mnt/in/t; cat ~/docs/d ~/mnt/in/t
+	    (echo x >~/new) 2>&1; echo y >y' >keep.out 2>keep.err
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	atf_check -o inline:'t\ndoc\ndoc\nx\nt\nx\n' sed '$d' keep.out
+	atf_check -o match:"$who_home/new: Read-only file system" \
+	    tail -n 1 keep.out
+	atf_check -o inline:'doc\n' cat "$who_home/docs/d"
+	atf_check -o inline:'t\n' cat "$who_home/mnt/in/t"
+	atf_check -o match:"home $who_home: .*mnt/in is mounted in it" \
+	    sbxctl show "$sid"
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	umount "$who_home/mnt/in" || atf_fail "something holds it"
+	mount -t tmpfs sbx-test "$P/m"
+	int_refused 125 "$P/m is mounted in it" run -- true
+	umount "$P/m"
+	int_state_check
+	own_end
+}
+
+atf_test_case stopped
+stopped_head()
+{
+	atf_set descr "a live session is reviewed while it is stopped by \
+signals: what it had stopped itself stays so"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# stopped_is NAME: the state of the process that is so named.
+stopped_is()
+{
+	ps -o stat= -p "$(pgrep -f "^$1")" | cut -c1
+}
+stopped_body()
+{
+	own_begin
+	int_live stopped sh -c 'sleep 4321 & sleep 0.5; kill -STOP $!; sleep 4322 &
+	    echo x >f; read l; kill -CONT %1; kill %1 %2'
+	int_wait pgrep -f '^sleep 4322'
+	atf_check_equal T "$(stopped_is 'sleep 4321')"
+	for i in 1 2 3; do
+		atf_check -o match:'A  f' sbxctl changes "$sid"
+		atf_check_equal T "$(stopped_is 'sleep 4321')"
+		atf_check_equal S "$(stopped_is 'sleep 4322')"
+	done
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	atf_check_equal S "$(stopped_is 'sleep 4322')"
+	atf_check -o match:'^warn.*cgroup.*none is this user' sbxctl doctor
+	exec 9>&-
+	wait "$live" || :
+	# One that does not end is killed, with all that it has.
+	int_live killed sh -c 'setsid sh -c "trap : TERM HUP; sleep 4323" &
+	    setsid sleep 4323 & sleep 4323'
+	kill -9 "$live"
+	wait "$live" || :
+	exec 9>&-
+	int_wait sh -c '! pgrep -f "[s]leep 4323" >/dev/null'
+	own_end
+}
+
+atf_test_case lost
+lost_head()
+{
+	atf_set descr "kill -9 of any of the suite's programs ends all of it; \
+the next one has the sessions"
+	atf_set require.user root
+	atf_set timeout 180
+}
+lost_body()
+{
+	own_user
+	for p in sbxd spawn netd mountd landd; do
+		int_live "lost-$p" sh -c 'echo x >f; echo there; sleep 1000'
+		int_wait_file "lost-$p.out" there
+		kill -9 "$(pgrep -ox "$p")"
+		wait "$live" || :
+		exec 9>&-
+		int_wait own_none
+		int_clean_check
+		atf_check -o match:'A  f' sbxctl changes "$sid"
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	own_ended
+}
+
 atf_init_test_cases()
 {
-	atf_add_test_case embedded
+	for c in embedded clients refused places tree mounts stopped lost; do
+		atf_add_test_case "$c"
+	done
 }

@@ -1,0 +1,74 @@
+#include <sys/socket.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/log.h"
+#include "mode.h"
+#include "outside.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD	77
+#endif
+
+#define ENDED	"the process that connected has ended"
+
+static int	infos = -1;	/* /proc/self/fdinfo */
+
+int
+outside_begin(void)
+{
+	if (!mode_user())
+		return (-1);
+	infos = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (infos == -1)
+		fatal("/proc/self/fdinfo");
+	return (infos);
+}
+
+/* What the kernel says of a pidfd: its process's numbers in our namespace and
+ * in those below it. Asking for the namespace itself would be tracing, which
+ * Landlock keeps from us. */
+static const char *
+outside_read(int pidfd)
+{
+	char	 name[16], buf[1024], *line;
+	ssize_t	 n;
+	int	 fd;
+
+	snprintf(name, sizeof(name), "%d", pidfd);
+	if ((fd = openat(infos, name, O_RDONLY | O_CLOEXEC)) == -1)
+		return ("what it is cannot be read");
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	if ((line = strstr(buf, "\nNSpid:\t")) == NULL)
+		return (ENDED);
+	line += strlen("\nNSpid:\t");
+	line[strcspn(line, "\n")] = '\0';
+	if (*line == '-')
+		return (ENDED);
+	/* One number, and not 0: it is of our namespace, and of none below. */
+	if (strchr(line, '\t') == NULL && strcmp(line, "0") != 0)
+		return (NULL);
+	return ("inside of a session, or of a container, a user's own suite "
+	    "is out of reach: call sbxctl outside");
+}
+
+const char *
+outside_refuses(int fd)
+{
+	const char	*why;
+	socklen_t	 len = sizeof(int);
+	int		 pidfd;
+
+	if (infos == -1)
+		return (NULL);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == -1)
+		return (errno == ENOPROTOOPT ? NULL : ENDED);
+	why = outside_read(pidfd);
+	close(pidfd);
+	return (why);
+}

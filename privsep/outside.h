@@ -1,0 +1,16 @@
+/*
+ * In a user's own suite a session's processes have the client's uid. That
+ * they cannot reach the socket is a matter of mounts; this is a second wall:
+ * who connects has to live in our pid namespace, where no session does.
+ */
+#ifndef PRIVSEP_OUTSIDE_H
+#define PRIVSEP_OUTSIDE_H
+
+/* Opens what tells; before the process is confined. Returns the folder that
+ * has to stay readable, O_PATH; -1 in root's suite, where all pass. */
+int	outside_begin(void);
+/* NULL, or why who connected this socket is none for a client. Kernels before
+ * 6.5 cannot tell: NULL. */
+const char *outside_refuses(int fd);
+
+#endif
