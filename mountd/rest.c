@@ -131,8 +131,39 @@ rest_mount(struct plan *p, const struct build *b, const struct mnt *m)
 	return (rest_folders(p, b, m->point, v != NULL, REST_LEVELS - 1));
 }
 
-int
-rest_plan(struct plan *p, const struct build *b)
+static bool
+rest_covers(const struct plan *p, const char *path)
+{
+	size_t	i;
+
+	for (i = 0; i < p->n; i++)
+		if (path_within(p->v[i].path, path))
+			return (true);
+	return (false);
+}
+
+/* A path that is not there can be hidden by a mask only, which needs an
+ * overlay to lie in. */
+static void
+rest_hides(struct plan *p, const struct build *b)
+{
+	const char	*path;
+	struct stat	 st;
+	size_t		 i;
+
+	for (i = 0; i < b->hides.n; i++) {
+		path = b->hides.v[i].path;
+		if (!b->hides.v[i].gone && fresh_over(path) == NULL &&
+		    !rest_covers(p, path) && fstatat(mountd.root, path + 1,
+		    &st, AT_SYMLINK_NOFOLLOW) == -1)
+			plan_note(p, "hide %s: it is not there now, and would "
+			    "show if it was made while the session runs",
+			    shown(path));
+	}
+}
+
+static int
+rest_places(struct plan *p, const struct build *b)
 {
 	size_t	i;
 
@@ -140,6 +171,15 @@ rest_plan(struct plan *p, const struct build *b)
 		if (rest_mount(p, b, &b->mnts.v[i]) == -1)
 			return (-1);
 	return (rest_folders(p, b, "/", false, REST_LEVELS));
+}
+
+int
+rest_plan(struct plan *p, const struct build *b)
+{
+	if (rest_places(p, b) == -1)
+		return (-1);
+	rest_hides(p, b);
+	return (0);
 }
 
 int

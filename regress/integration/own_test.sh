@@ -303,6 +303,9 @@ tree_body()
 	run --hide "$top/theirs" --hide "$top/new" -- sh -c \
 	    'ls -A $0/theirs; ls -d $0/new; ls -A /' "$top" >out 2>err || :
 	atf_check -o not-match:'^f$' -o not-match:'/new$' cat out
+	run --keep --hide "/sbx-new-$$" --hide "$top/new" -- true 2>err
+	atf_check -o match:"hide /sbx-new-$$: it is not there now" \
+	    -o not-match:"hide $top/new" cat err
 	umount "$top" || atf_fail "something holds it"
 	own_end
 }
@@ -384,6 +387,42 @@ stopped_body()
 	own_end
 }
 
+atf_test_case delegated
+delegated_head()
+{
+	atf_set descr "a control group that is the user's, as a service \
+manager gives one, is used, and nothing is left of it"
+	atf_set require.user root
+	atf_set timeout 120
+}
+delegated_body()
+{
+	own_user
+	SBX_STATE=$int_own_home/state
+	export SBX_STATE
+	root=$(findmnt -rno TARGET -t cgroup2 | head -n 1)
+	group=$root$(sed -n 's/^0:://p' /proc/self/cgroup)/user
+	mkdir "$group" "$group/in"
+	chown -R "$int_own:" "$group"
+	sh -c 'echo $$ >"$0/in/cgroup.procs" && exec "$@"' "$group" \
+	    sbx-own "$SBX_BUILDDIR/sbin/sbxd" --user -d </dev/null >log 2>&1 &
+	suite=$!
+	int_wait grep -q 'ready on' log
+	atf_check -o match:'^ok .*cgroup .*frozen for reviews' sbxctl doctor
+	int_live frozen sh -c 'while :; do echo x >>f; sleep 0.01; done'
+	atf_check_equal 1 "$(find "$group/in" -name "s$sid" | wc -l)"
+	atf_check -o match:'A  f' sbxctl changes "$sid"
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	exec 9>&-
+	kill "$live"
+	wait "$live" || :
+	kill "$suite"
+	wait "$suite" || atf_fail "$(cat log)"
+	int_wait rmdir "$group/in"
+	rmdir "$group" || atf_fail "something is left in $group"
+	int_clean_check
+}
+
 atf_test_case lost
 lost_head()
 {
@@ -411,7 +450,8 @@ lost_body()
 
 atf_init_test_cases()
 {
-	for c in embedded clients refused places tree mounts stopped lost; do
+	for c in embedded clients refused places tree mounts stopped \
+	    delegated lost; do
 		atf_add_test_case "$c"
 	done
 }
