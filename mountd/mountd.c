@@ -48,7 +48,11 @@ static void
 mountd_namespace(void)
 {
 	if (unshare(CLONE_NEWNS) == -1)
-		fatal("a mount namespace of its own");
+		fatal("a mount namespace of its own%s", mode_user() ? ", in "
+		    "which a suite of one's own mounts (sysctl "
+		    "kernel.apparmor_restrict_unprivileged_userns may "
+		    "forbid it): have it allowed, or have root start sbxd" :
+		    "");
 	if (mount("", "/", NULL, MS_REC | MS_SLAVE, NULL) == -1)
 		fatal("mounts apart from the host's");
 	if ((mountd.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)

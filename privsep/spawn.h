@@ -23,6 +23,8 @@ struct live {
 	char		 id[LIMIT_SID + 1];
 	pid_t		 init, worker;	/* 0: reaped */
 	int		 pidfd;		/* init's */
+	int		 userns, pidns;	/* the session's; closed to us by path
+					 * once init cannot be traced */
 	int		 cgroup;	/* O_PATH of its folder, -1: none */
 	bool		 killing;	/* KILL came, KILLED is owed */
 	bool		 stopped;	/* by signal: spawn_stop.c */
@@ -62,8 +64,9 @@ struct clone_as {
 	int		 cgroup;	/* the session's folder, -1: none */
 	int		 sock;		/* init's end, closed by the caller */
 };
-pid_t		 clone_session(const struct clone_as *, const char *id,
-		    int *pidfd, const char **step);
+/* Sets pidfd, userns and pidns of live too. */
+pid_t		 clone_session(const struct clone_as *, struct live *,
+		    const char **step);
 
 struct clone_args;
 void		 clone_fill(struct clone_args *, const struct clone_as *);

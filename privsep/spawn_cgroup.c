@@ -171,6 +171,7 @@ void
 freeze_failed(struct live *l, const char *why)
 {
 	l->freezing = false;
+	log_info("session %s cannot be frozen: %s", l->id, why);
 	(void)freeze_end(l);
 	peer_error_at(spawn.sbxd, 0, l->id, "freeze.failed",
 	    "session %s cannot be frozen: %s", l->id, why);

@@ -125,25 +125,32 @@ map_write(int proc, const char *name)
 	return (r);
 }
 
-/* Tells the broker what the session is made of: its namespaces. */
+/* Tells the broker what the session is made of: its namespaces. Two of them
+ * are kept. */
 static int
-namespaces_send(int proc, const char *id)
+namespaces_send(int proc, struct live *l)
 {
 	static const struct {
 		const char	*path, *kind;
 	} ns[] = {
-		{ "ns/pid", "pidns" }, { "ns/user", "userns" },
+		{ "ns/user", "userns" }, { "ns/pid", "pidns" },
 		{ "ns/mnt", "mntns" }, { "ns/net", "netns" },
 		{ "ns/cgroup", "cgroupns" },
 	};
-	struct m_SFD	sfd = { .session = id };
-	size_t		i;
-	int		fd;
+	int		*keep[] = { &l->userns, &l->pidns };
+	struct m_SFD	 sfd = { .session = l->id };
+	size_t		 i;
+	int		 fd;
 
 	for (i = 0; i < sizeof(ns) / sizeof(ns[0]); i++) {
 		fd = openat(proc, ns[i].path, O_RDONLY | O_CLOEXEC);
 		if (fd == -1)
 			return (-1);
+		if (i < sizeof(keep) / sizeof(keep[0]) && (*keep[i] =
+		    fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1) {
+			close(fd);
+			return (-1);
+		}
 		sfd.kind = ns[i].kind;
 		peer_send(spawn.sbxd, MSG_SFD, 0, fd, &sfd);
 	}
@@ -161,7 +168,7 @@ proc_open(pid_t pid)
 
 /* The parent's half: maps, then the word to go on. */
 static int
-parent_maps(pid_t pid, const char *id, int go, const char **step)
+parent_maps(pid_t pid, struct live *l, int go, const char **step)
 {
 	int	proc, r = -1;
 
@@ -173,7 +180,7 @@ parent_maps(pid_t pid, const char *id, int go, const char **step)
 	    map_write(proc, "gid_map") == -1))
 		goto out;
 	*step = "opening the session's namespaces";
-	if (namespaces_send(proc, id) == -1)
+	if (namespaces_send(proc, l) == -1)
 		goto out;
 	*step = "starting the session's first process";
 	if (write(go, "", 1) != 1)
@@ -221,8 +228,7 @@ clone_child(const struct clone_as *as, int *pidfd)
 }
 
 pid_t
-clone_session(const struct clone_as *as, const char *id, int *pidfd,
-    const char **step)
+clone_session(const struct clone_as *as, struct live *l, const char **step)
 {
 	int	go[2], saved;
 	pid_t	pid;
@@ -231,20 +237,18 @@ clone_session(const struct clone_as *as, const char *id, int *pidfd,
 	if (pipe2(go, O_CLOEXEC) == -1)
 		return (-1);
 	*step = "making the session's namespaces";
-	*pidfd = -1;
-	if ((pid = clone_child(as, pidfd)) == 0) {
+	if ((pid = clone_child(as, &l->pidfd)) == 0) {
 		close(go[1]);
 		child_main(as, go[0]);
 	}
 	close(go[0]);
-	if (pid != -1 && parent_maps(pid, id, go[1], step) == -1) {
+	if (pid != -1 && parent_maps(pid, l, go[1], step) == -1) {
 		saved = errno;
 		/* Its pipe closes: it ends by itself and is reaped here. */
 		close(go[1]);
 		go[1] = -1;
-		syscall(SYS_pidfd_send_signal, *pidfd, SIGKILL, NULL, 0);
-		waitid(P_PIDFD, (id_t)*pidfd, NULL, WEXITED);
-		close(*pidfd);
+		syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
+		waitid(P_PIDFD, (id_t)l->pidfd, NULL, WEXITED);
 		errno = saved;
 		pid = -1;
 	}

@@ -167,6 +167,10 @@ live_free(struct live *l)
 	pids_free(&l->held);
 	if (l->pidfd != -1)
 		close(l->pidfd);
+	if (l->userns != -1)
+		close(l->userns);
+	if (l->pidns != -1)
+		close(l->pidns);
 	if (l->cgroup != -1)
 		close(l->cgroup);
 	free(l);
@@ -212,7 +216,7 @@ live_start(struct live *l, const struct m_START *start, struct drop *user,
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
 		goto fail;
 	as.sock = pair[0];
-	l->init = clone_session(&as, l->id, &l->pidfd, &step);
+	l->init = clone_session(&as, l, &step);
 	if (l->init == -1) {
 		l->init = 0;
 		goto fail_pair;
@@ -249,7 +253,7 @@ spawn_on_start(struct peer *p, struct msg *msg)
 	if ((l = calloc(1, sizeof(*l))) == NULL)
 		fatal("session");
 	strlcpy(l->id, start->session, sizeof(l->id));
-	l->pidfd = l->cgroup = -1;
+	l->pidfd = l->userns = l->pidns = l->cgroup = -1;
 	TAILQ_INSERT_TAIL(&spawn.lives, l, entry);
 	broker = msg_take_fd(msg);
 	if ((why = user_find(start, &user)) != NULL)

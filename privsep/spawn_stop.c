@@ -5,8 +5,6 @@
  * own that sends SIGCONT, and programs see that they were continued. What the
  * session itself had stopped before stays stopped afterwards.
  */
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <dirent.h>
 #include <errno.h>
@@ -63,15 +61,6 @@ pids_free(struct pids *p)
 	p->n = 0;
 }
 
-static int
-pidns_stat(pid_t pid, struct stat *st)
-{
-	char	path[48];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	return (stat(path, st));
-}
-
 /* Newer ones come first, as a rule: a child before who waits for it. */
 static int
 pid_compare(const void *a, const void *b)
@@ -81,41 +70,15 @@ pid_compare(const void *a, const void *b)
 	return (*pa < *pb ? 1 : *pa > *pb ? -1 : 0);
 }
 
-/* All of the session's processes but its init. */
-static int
-pids_find(const struct live *l, struct pids *p)
-{
-	struct dirent	*de;
-	struct stat	 own, st;
-	pid_t		 pid;
-	DIR		*d;
-
-	p->v = NULL;
-	p->n = 0;
-	if (l->init == 0 || pidns_stat(l->init, &own) == -1 ||
-	    (d = opendir("/proc")) == NULL)
-		return (-1);
-	while ((de = readdir(d)) != NULL)
-		if ((pid = name_pid(de->d_name)) != 0 && pid != l->init &&
-		    pidns_stat(pid, &st) == 0 && st.st_dev == own.st_dev &&
-		    st.st_ino == own.st_ino)
-			pids_add(p, pid);
-	closedir(d);
-	if (p->n > 0)
-		qsort(p->v, p->n, sizeof(*p->v), pid_compare);
-	return (0);
-}
-
-/* A thread's state letter; 'X' for one that is gone. */
+/* A process's or thread's state letter, and its parent; 'X': it is gone. */
 static char
-task_state(pid_t pid, const char *task)
+stat_read(const char *path, pid_t *parent)
 {
-	char	 path[64], buf[512], *end;
+	char	 buf[512], *end;
 	ssize_t	 n;
-	int	 fd;
+	int	 fd, ppid;
+	char	 state;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.16s/stat", (int)pid,
-	    task);
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
 		return ('X');
 	n = read(fd, buf, sizeof(buf) - 1);
@@ -124,25 +87,85 @@ task_state(pid_t pid, const char *task)
 		return ('X');
 	buf[n] = '\0';
 	/* Its name may hold anything, a parenthesis too. */
-	end = strrchr(buf, ')');
-	return (end != NULL && end[1] == ' ' ? end[2] : 'R');
+	if ((end = strrchr(buf, ')')) == NULL ||
+	    sscanf(end + 1, " %c %d", &state, &ppid) != 2)
+		return ('X');
+	*parent = ppid;
+	return (state);
+}
+
+/* Each process of the machine with its parent, one after the other. */
+static int
+pids_all(struct pids *all)
+{
+	struct dirent	*de;
+	char		 path[48];
+	pid_t		 pid, parent;
+	DIR		*d;
+
+	if ((d = opendir("/proc")) == NULL)
+		return (-1);
+	while ((de = readdir(d)) != NULL) {
+		if ((pid = name_pid(de->d_name)) == 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+		if (stat_read(path, &parent) == 'X')
+			continue;
+		pids_add(all, pid);
+		pids_add(all, parent);
+	}
+	closedir(d);
+	return (0);
+}
+
+/*
+ * All of the session's processes but its init: those that descend from it.
+ * (Which namespace one is in is told only to who may trace it.)
+ */
+static int
+pids_find(const struct live *l, struct pids *p)
+{
+	struct pids	all = { NULL, 0 };
+	bool		more = true;
+	size_t		i;
+
+	p->v = NULL;
+	p->n = 0;
+	if (l->init == 0 || pids_all(&all) == -1)
+		return (-1);
+	while (more)
+		for (i = 0, more = false; i < all.n; i += 2)
+			if ((all.v[i + 1] == l->init ||
+			    pids_have(p, all.v[i + 1])) &&
+			    !pids_have(p, all.v[i])) {
+				pids_add(p, all.v[i]);
+				more = true;
+			}
+	pids_free(&all);
+	if (p->n > 0)
+		qsort(p->v, p->n, sizeof(*p->v), pid_compare);
+	return (0);
 }
 
 static bool
 process_stopped(pid_t pid)
 {
 	struct dirent	*de;
-	char		 path[48];
+	char		 path[64];
 	bool		 stopped = true;
+	pid_t		 task, parent;
 	DIR		*d;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	if ((d = opendir(path)) == NULL)
 		return (true);
-	while (stopped && (de = readdir(d)) != NULL)
-		if (name_pid(de->d_name) != 0)
-			stopped = strchr("TtZX", task_state(pid,
-			    de->d_name)) != NULL;
+	while (stopped && (de = readdir(d)) != NULL) {
+		if ((task = name_pid(de->d_name)) == 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat",
+		    (int)pid, (int)task);
+		stopped = strchr("TtZX", stat_read(path, &parent)) != NULL;
+	}
 	closedir(d);
 	return (stopped);
 }
@@ -155,7 +178,8 @@ stop_child(const struct live *l)
 	pid_t	pid;
 	int	status;
 
-	if (setns(l->pidfd, CLONE_NEWUSER | CLONE_NEWPID) == -1 ||
+	if (setns(l->userns, CLONE_NEWUSER) == -1 ||
+	    setns(l->pidns, CLONE_NEWPID) == -1 ||
 	    (pid = fork()) == -1)
 		_exit(errno);
 	/* ESRCH: there is nobody but us. */
@@ -217,7 +241,7 @@ undo_child(const struct live *l, const struct pids *p)
 {
 	size_t	i;
 
-	if (setns(l->pidfd, CLONE_NEWUSER) == -1)
+	if (setns(l->userns, CLONE_NEWUSER) == -1)
 		_exit(errno);
 	/* They were found by us, and one that is stopped does not end. */
 	for (i = 0; i < p->n; i++)

@@ -176,13 +176,11 @@ fifos_head()
 	atf_set descr "a FIFO of the host's carries nothing out or in"
 	atf_set require.user root
 }
-fifos_body()
+fifos_one()
 {
-	int_begin
-	int_who user
 	mkfifo "$P/fifo" "$SBX_SCRATCH/fifo"
 	chmod 666 "$P/fifo" "$SBX_SCRATCH/fifo"
-	chown "$int_user:" "$P/fifo"
+	chown "$who_user:" "$P/fifo"
 	for f in "$P/fifo" "$SBX_SCRATCH/fifo"; do
 		timeout 6 cat "$f" >got &
 		reader=$!
@@ -197,6 +195,11 @@ fifos_body()
 		wait "$reader" || :
 		atf_check -o inline:'bye\n' cat got
 	done
+}
+fifos_body()
+{
+	int_begin
+	int_users fifos_one
 	int_end
 }
 

@@ -167,9 +167,10 @@ int_who() {
 		AS='' P=$int_own_home/p$int_n
 		sbx_repo "$P" "$int_own"
 		who_home=$int_own_home who_peer=$(id -u "$int_own")
+		who_user=$int_own
 		;;
 	root)
-		AS='' P=$HOME/p$int_n
+		AS='' P=$HOME/p$int_n who_user=root
 		sbx_repo "$P"
 		who_home=$HOME
 		;;
@@ -179,7 +180,7 @@ int_who() {
 			install -m 0644 -o "$int_user" "$GIT_CONFIG_GLOBAL" \
 			    "$int_user_home/.gitconfig"
 		fi
-		AS="--as $int_user" P=$int_user_home/p$int_n
+		AS="--as $int_user" P=$int_user_home/p$int_n who_user=$int_user
 		sbx_repo "$P" "$int_user"
 		who_home=$int_user_home
 		;;
@@ -190,6 +191,14 @@ int_who() {
 # suite; int_each: then for a user with one of its own.
 int_both() {
 	for int_one in root user; do
+		echo "== $1: $int_one"
+		int_who "$int_one"
+		"$1"
+	done
+}
+# int_users FUNCTION: for a user's project in root's suite, then in its own.
+int_users() {
+	for int_one in user own; do
 		echo "== $1: $int_one"
 		int_who "$int_one"
 		"$1"

@@ -86,10 +86,8 @@ goes on, what it writes is whole"
 	atf_set require.user root
 	atf_set timeout 120
 }
-frozen_body()
+frozen_one()
 {
-	int_begin
-	int_who user
 	# Two files that are always written one after the other: a landing
 	# between them would show.
 	cat >"$tools/writer" <<-'EOT'
@@ -131,6 +129,11 @@ frozen_body()
 	wait "$live" || atf_fail "$(cat frozen.err)"
 	atf_check -o match:landed sbxctl apply --yes "$sid"
 	atf_check test "$(cat "$P/count")" -ge "$last"
+}
+frozen_body()
+{
+	int_begin
+	int_users frozen_one
 	int_end
 }
 
@@ -140,10 +143,8 @@ open_head()
 	atf_set descr "what a process holds open through a landing is not lost"
 	atf_set require.user root
 }
-open_body()
+open_one()
 {
-	int_begin
-	int_who user
 	int_live open sh -c 'echo first >log; exec "$0" held log last' \
 	    "$tools/fs"
 	int_wait_file open.out open
@@ -158,6 +159,11 @@ open_body()
 	atf_check -o match:'M  log' sbxctl changes "$sid"
 	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
 	atf_check -o inline:'first\nlast' cat "$P/log"
+}
+open_body()
+{
+	int_begin
+	int_users open_one
 	int_end
 }
 
@@ -212,10 +218,8 @@ refreshed_head()
 once, by rename with the next look"
 	atf_set require.user root
 }
-refreshed_body()
+refreshed_one()
 {
-	int_begin
-	int_who user
 	int_turn=0
 	int_live fresh sh
 	in_session 'cat a.txt Makefile src/main.c; ls; ls src'
@@ -231,6 +235,11 @@ refreshed_body()
 	atf_check -o inline:'owner\nfresh\n' cat said
 	exec 9>&-
 	wait "$live" || atf_fail "$(cat fresh.err)"
+}
+refreshed_body()
+{
+	int_begin
+	int_users refreshed_one
 	int_end
 }
 

@@ -363,8 +363,19 @@ stopped_is()
 stopped_body()
 {
 	own_begin
-	int_live stopped sh -c 'sleep 4321 & sleep 0.5; kill -STOP $!; sleep 4322 &
-	    echo x >f; read l; kill -CONT %1; kill %1 %2'
+	cat >"$tools/shut" <<-'EOT'
+		# Not to be traced, and so not asked for its namespace either.
+		import ctypes, time
+		assert ctypes.CDLL(None).prctl(4, 0) == 0
+		n = 0
+		while True:
+		    n += 1
+		    with open("count", "w") as o:
+		        o.write("%d\n" % n)
+		    time.sleep(0.01)
+	EOT
+	int_live stopped sh -c 'python3 "$0" & sleep 4321 & sleep 0.5; kill -STOP $!; sleep 4322 &
+	    echo x >f; read l; kill -CONT %2; kill %1 %2 %3' "$tools/shut"
 	int_wait pgrep -f '^sleep 4322'
 	atf_check_equal T "$(stopped_is 'sleep 4321')"
 	for i in 1 2 3; do
@@ -374,6 +385,11 @@ stopped_body()
 	done
 	atf_check -o match:landed sbxctl apply --yes "$sid"
 	atf_check_equal S "$(stopped_is 'sleep 4322')"
+	# All were stopped, and go on.
+	atf_check -s exit:1 grep 'cannot be frozen' "$SBX_SCRATCH/sbxd.log"
+	n=$(cat "$P/count")
+	int_wait sh -c "sbxctl diff $sid | sed -n 's/^[+]\\([0-9]*\\)\$/\\1/p' |
+	    awk '\$1 > $n { found = 1 } END { exit !found }'"
 	atf_check -o match:'^warn.*cgroup.*none is this user' sbxctl doctor
 	exec 9>&-
 	wait "$live" || :

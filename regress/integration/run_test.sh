@@ -277,10 +277,8 @@ untouched_body()
 	int_end
 }
 
-network_body()
+network_one()
 {
-	int_begin
-	int_who user
 	run --no-network -- ip -o link >out || atf_fail "ip"
 	atf_check_equal 1 "$(wc -l <out)"
 	atf_check -o match:'^1: lo: .*LOOPBACK,UP' cat out
@@ -303,6 +301,11 @@ l.bind(("127.0.0.1", 0))
 l.listen()
 c = socket.create_connection(l.getsockname())
 print("inside")'
+}
+network_body()
+{
+	int_begin
+	int_users network_one
 	int_end
 }
 
@@ -329,10 +332,8 @@ background_body()
 	int_end
 }
 
-signals_body()
+signals_one()
 {
-	int_begin
-	int_who user
 	for s in TERM INT HUP; do
 		int_live "by$s" sh -c 'echo x >f; exec sleep 1000'
 		# The shell's child is the subshell that has become sbxctl.
@@ -355,6 +356,11 @@ signals_body()
 	int_wait sh -c "sbxctl ls | grep -q '$sid .*ended'"
 	atf_check -o match:'A  f' sbxctl changes "$sid"
 	int_wait sh -c '! pgrep -x sbx-init >/dev/null'
+}
+signals_body()
+{
+	int_begin
+	int_users signals_one
 	int_end
 }
 

@@ -131,10 +131,8 @@ statuses_head()
 	atf_set require.user root
 	atf_set timeout 120
 }
-statuses_body()
+statuses_one()
 {
-	int_begin
-	int_who user
 	ctl="sbxctl run $AS --"
 	for i in 1 2 3; do
 		at_terminal "$ctl sh -c 'seq 20000; echo the-end; exit 7'" <<-'EOT'
@@ -175,6 +173,11 @@ statuses_body()
 	int_wait sh -c 'sbxctl ls | grep -q ended'
 	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
 	atf_check -o match:'A  hup' sbxctl changes "$sid"
+}
+statuses_body()
+{
+	int_begin
+	int_users statuses_one
 	int_end
 }
 
@@ -186,10 +189,8 @@ the outer shell afterwards"
 	atf_set require.user root
 	atf_set timeout 120
 }
-jobs_body()
+jobs_one()
 {
-	int_begin
-	int_who user
 	ctl="sbxctl run $AS --env PS1=ready: --"
 	at_terminal "$ctl bash --norc -i" <<-'EOT'
 		expect ready:
@@ -259,6 +260,11 @@ expect <$i $((10 + i)) $((50 + i))>"
 	for sid in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
 		atf_check -o ignore sbxctl rm --discard "$sid"
 	done
+}
+jobs_body()
+{
+	int_begin
+	int_users jobs_one
 	int_end
 }
 
@@ -314,10 +320,8 @@ programs_head()
 	atf_set require.user root
 	atf_set timeout 120
 }
-programs_body()
+programs_one()
 {
-	int_begin
-	int_who user
 	at_terminal "sbxctl run $AS -- less a.txt" <<-'EOT'
 		expect three
 		send q
@@ -344,6 +348,11 @@ programs_body()
 		echo end
 	} >paste
 	at_terminal "sbxctl run $AS -- $tools/inside eat raw 1000000" <paste
+}
+programs_body()
+{
+	int_begin
+	int_users programs_one
 	int_end
 }
 
