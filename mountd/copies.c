@@ -18,6 +18,7 @@
 #include "../common/origins.h"
 #include "../common/path.h"
 #include "../common/put.h"
+#include "../privsep/mode.h"
 #include "attr.h"
 #include "clean.h"
 #include "fault.h"
@@ -87,7 +88,9 @@ copies_one(struct copies *c, int dir, const struct dirent *de,
 	len = lgetxattr(path, xattr_name(XATTR_ORIGIN), attr, sizeof(attr));
 	if (len == -1 && errno == ERANGE)
 		len = 0;	/* it is a copy, whatever of */
-	if (len == -1 && errno == ENODATA && *lower != '\0')
+	/* In S a folder that the session made has no mark of that, and what
+	 * was copied has an origin, though an empty one. */
+	if (len == -1 && errno == ENODATA && *lower != '\0' && !mode_user())
 		len = 0;
 	if (len == -1)
 		return (errno == ENODATA || errno == ENOENT ? 0 : -1);
