@@ -408,29 +408,6 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STR,  key, REQ, 64)						\
 	F(BIN,  value, REQ, LIMIT_PATH)
 
-/* client -> sbxd -> worker -> init: another command in a session. A client's
- * env goes over the session's own; further on it is all of it. Between our own
- * programs the header's peerid says which command a message is about, 0: the
- * session's own. */
-#define PROTO_FIELDS_EXEC(F)						\
-	F(STR,  session, REQ, LIMIT_SID)				\
-	F(STRV, argv, REQ, LIMIT_ARGC)					\
-	F(STRV, env, OPT, LIMIT_ARGC)					\
-	F(PATH, cwd, OPT, LIMIT_PATH)	/* absent: the session's */	\
-	F(BOOL, tty, REQ, 0)						\
-	F(U64,  rows, OPT, 0)						\
-	F(U64,  cols, OPT, 0)						\
-	F(MAYBE, umask, OPT, 0)		/* the session's */
-
-/* worker -> client: is it the one who typed last, whose size the terminal has
- * and who answers the command's queries? Until told otherwise it is. */
-#define PROTO_FIELDS_TURN(F)						\
-	F(BOOL, yours, REQ, 0)
-
-/* worker -> client: so much of the output, here, is kept no more. */
-#define PROTO_FIELDS_GAP(F)						\
-	F(U64,  bytes, REQ, 0)
-
 /*
  * X(name, fields, from, to, descriptor, largest body). Descriptor: FD_NONE,
  * FD_ONE. The numbers are of the protocol: append, never reorder.

@@ -1,6 +1,7 @@
 /*
- * Fields of the messages about sessions that are there: resuming, measuring,
- * collecting, explaining. A part of proto.h, which says how they are read.
+ * Fields of the messages about sessions that are there: resuming, more
+ * commands and terminals, measuring, collecting, explaining. A part of
+ * proto.h, which says how they are read.
  */
 #ifndef COMMON_PROTO_LIFE_H
 #define COMMON_PROTO_LIFE_H
@@ -15,6 +16,29 @@
 	F(U64,  rows, OPT, 0)						\
 	F(U64,  cols, OPT, 0)						\
 	F(BOOL, attach, REQ, 0)
+
+/* client -> sbxd -> worker -> init: another command in a session. A client's
+ * env goes over the session's own; further on it is all of it. Between our own
+ * programs the header's peerid says which command a message is about, 0: the
+ * session's own. */
+#define PROTO_FIELDS_EXEC(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(STRV, argv, REQ, LIMIT_ARGC)					\
+	F(STRV, env, OPT, LIMIT_ARGC)					\
+	F(PATH, cwd, OPT, LIMIT_PATH)	/* absent: the session's */	\
+	F(BOOL, tty, REQ, 0)						\
+	F(U64,  rows, OPT, 0)						\
+	F(U64,  cols, OPT, 0)						\
+	F(MAYBE, umask, OPT, 0)		/* the session's */
+
+/* worker -> client: is it the one who typed last, whose size the terminal has
+ * and who answers the command's queries? Until told otherwise it is. */
+#define PROTO_FIELDS_TURN(F)						\
+	F(BOOL, yours, REQ, 0)
+
+/* worker -> client: so much of the output, here, is kept no more. */
+#define PROTO_FIELDS_GAP(F)						\
+	F(U64,  bytes, REQ, 0)
 
 #define PROTO_FIELDS_DU(F)						\
 	F(STR,  session, OPT, LIMIT_SID) /* none: all that it may see */
