@@ -153,7 +153,9 @@ fresh_attach(struct fresh *f, int tree, uid_t uid, gid_t gid)
 	char	own[32];
 	int	r = -1;
 
-	snprintf(own, sizeof(own), "user/%u", (unsigned int)uid);
+	/* By the number that the session's user has in it. */
+	snprintf(own, sizeof(own), "user/%u", (unsigned int)(mode_user() ?
+	    mode_owner() : uid));
 	if (fresh_put(tree, "/dev", f->dev) == 0 &&
 	    fresh_put(tree, "/sys", f->sys) == 0 &&
 	    fresh_put(tree, "/tmp", f->tmp) == 0 &&

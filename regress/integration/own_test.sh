@@ -249,6 +249,7 @@ tree_body()
 	chown -R "$int_own:" "$P/d"
 	# rename(2) of a real folder is EXDEV, with which mv copies.
 	run --keep -- sh -ec 'test "$($0 rename d e)" = EXDEV
+	    test -w "/run/user/$(id -u)"
 	    mv d e; test ! -e d -a -f e/sub/1; mkdir n; $0 rename n n2; rmdir n2
 	    $0 rename a.txt b.txt; test ! -e a.txt' "$tools/fs" >out 2>err ||
 	    atf_fail "$(cat out err)"
