@@ -1,8 +1,11 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "../privsep/mode.h"
 #include "access.h"
 #include "attr.h"
 
@@ -63,6 +66,15 @@ acl_mask(const uint8_t *acl, size_t n)
 	return (7);
 }
 
+/* In S the ids of others, and so their groups, are not known: but of what is
+ * not the user's own the kernel judges us there as it does the session. */
+static bool
+kernel_may(int fd, unsigned int want)
+{
+	return (faccessat(AT_FDCWD, fdpath(fd).s, (int)want, AT_EACCESS) ==
+	    0);
+}
+
 /* The first that fits a user; of groups any that gives it; else the rest. */
 static bool
 acl_may(const uint8_t *acl, size_t n, const struct stat *st,
@@ -100,6 +112,8 @@ access_may(int fd, const struct user *u, unsigned int want)
 		return (false);
 	if (st.st_uid == u->uid)
 		return ((st.st_mode >> 6 & want) == want);
+	if (mode_user())
+		return (kernel_may(fd, want));
 	len = getxattr(fdpath(fd).s, "system.posix_acl_access", acl,
 	    sizeof(acl));
 	if (len > 4 && le(acl, 4) == ACL_VERSION && (len - 4) % 8 == 0)

@@ -9,6 +9,7 @@
 
 #include "../common/ids.h"
 #include "../common/path.h"
+#include "../privsep/mode.h"
 #include "attr.h"
 #include "explain.h"
 #include "fault.h"
@@ -96,11 +97,12 @@ say_hidden(struct explain *e, const struct hidden *h)
 static int
 say_sys(struct explain *e, const char *path)
 {
-	struct stat	st;
-	int		fd;
+	const char	*over;
+	struct stat	 st;
+	int		 fd;
 
-	if (path_within("/sys/firmware", path))
-		return (explain_say(e, "covered", "fresh", "/sys/firmware",
+	if ((over = sys_over(path)) != NULL)
+		return (explain_say(e, "covered", "fresh", over,
 		    "an empty folder"));
 	fd = fs_openat2(mountd.root, path + 1, O_PATH | O_NOFOLLOW,
 	    FS_PLAIN | RESOLVE_BENEATH);
@@ -411,8 +413,8 @@ explain_want(struct explain *e)
 
 	w->project = m->project;
 	w->home = m->home;
-	w->uid = (uid_t)m->uid;
-	w->gid = (gid_t)m->gid;
+	w->uid = mode_uid(m->uid);
+	w->gid = mode_gid(m->gid);
 	if ((w->project_fd = explain_folder("project", m->project)) == -1 ||
 	    (w->home_fd = explain_folder("home", m->home)) == -1 ||
 	    explain_ro(e) == -1)
@@ -442,12 +444,15 @@ explain_begin(struct explain *e)
 {
 	const struct m_EXPLAIN	*m = e->m;
 
-	e->user = (struct user){ m->uid, m->gid, m->groups };
+	e->user = (struct user){
+		mode_uid(m->uid), mode_gid(m->gid), m->groups
+	};
 	e->store = -1;
 	strlcpy(e->target, "/", sizeof(e->target));
 	e->at = (struct spot){ .top = -1, .low = -1, .root = -1 };
 	if (m->project == NULL || m->home == NULL || m->path[0] != '/' ||
-	    m->uid >= UINT32_MAX || m->uid == UID_NOROLE)
+	    m->uid >= UINT32_MAX || m->uid == UID_NOROLE ||
+	    e->user.uid == (uid_t)-1)
 		return (fault("explain.invalid", "a path, a user and two "
 		    "folders are needed"));
 	if (build_begin(&e->b, &m->hide) == -1 || explain_want(e) == -1 ||

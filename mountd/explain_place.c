@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../common/path.h"
+#include "../privsep/mode.h"
 #include "explain.h"
 #include "fault.h"
 #include "fs.h"
@@ -61,11 +62,20 @@ place_rule(const struct explain *e, const struct place *p, const char **of)
 	return (place_is_asked(e, p) ? "ro" : "filesystem");
 }
 
+static bool
+place_is_seen_through(const struct place *p)
+{
+	return (p->kind == PLACE_READ || p->kind == PLACE_REST);
+}
+
+/* A user's tree stands on a read-only clone of the root: see rest.h. */
 bool
 place_is_read_only(const struct place *p)
 {
-	return (p != NULL && (p->kind == PLACE_READ ||
-	    p->kind == PLACE_CLONE || p->kind == PLACE_FILE));
+	if (p == NULL)
+		return (mode_user());
+	return (place_is_seen_through(p) || p->kind == PLACE_CLONE ||
+	    p->kind == PLACE_FILE);
 }
 
 void
@@ -75,7 +85,7 @@ place_mechanism(const struct explain *e, const struct place *p, char *out,
 	const char	*path = p != NULL ? p->path : "/";
 	unsigned int	 n;
 
-	if (p != NULL && p->kind == PLACE_READ)
+	if (p != NULL && place_is_seen_through(p))
 		snprintf(out, size, "read-only overlay");
 	else if (place_is_read_only(p))
 		snprintf(out, size, "read-only mount");
@@ -129,7 +139,9 @@ place_other(struct explain *e, const struct place *p, struct spot *s)
 	if (p == NULL || p->kind == PLACE_PROJECT || p->kind == PLACE_HOME)
 		return (-1);
 	fault_clear();
-	if (!p->plain || p->kind == PLACE_CLONE ||
+	if (mode_user())
+		s->place = NULL;
+	else if (!p->plain || p->kind == PLACE_CLONE ||
 	    hides_below(&e->b.hides, p->path))
 		return (0);
 	s->low = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
@@ -147,12 +159,13 @@ place_enter(struct explain *e, const struct place *p, struct spot *s)
 	if (p != NULL && (p->kind == PLACE_COVER || (p->kind == PLACE_CLONE &&
 	    hides_below(&e->b.hides, path))))
 		return (0);
-	if (p != NULL && (p->kind == PLACE_CLONE || p->kind == PLACE_FILE)) {
+	if (p == NULL ? mode_user() : p->kind == PLACE_CLONE ||
+	    p->kind == PLACE_FILE) {
 		s->low = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		return (s->low == -1 ? fault_errno("explain.failed",
 		    "%s", shown(path)) : 1);
 	}
-	if (p == NULL || p->kind != PLACE_READ)
+	if (p == NULL || !place_is_seen_through(p))
 		place_top(e, path, s);
 	s->low = overlay_make(&e->b, path, fd, NULL, -1);
 	if (s->low == -1)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 #include <linux/magic.h>
 
@@ -75,18 +76,31 @@ run_make(void)
 	return (-1);
 }
 
+/* In root's suite the first only: nothing is mounted in that one's. */
+static const char *const	sys_overs[] = {
+	"/sys/firmware", "/sys/fs/bpf", "/sys/fs/cgroup",
+	"/sys/fs/fuse/connections", "/sys/fs/pstore", "/sys/fs/selinux",
+	"/sys/fs/smackfs", "/sys/kernel/config", "/sys/kernel/debug",
+	"/sys/kernel/security", "/sys/kernel/tracing"
+};
+
+const char *
+sys_over(const char *path)
+{
+	size_t	i, n = sizeof(sys_overs) / sizeof(sys_overs[0]);
+
+	for (i = 0; i < (mode_user() ? n : 1); i++)
+		if (path_within(sys_overs[i], path))
+			return (sys_overs[i]);
+	return (NULL);
+}
+
 /* In S it cannot be had without what is mounted in it: that is covered. */
 static int
 sys_covered(int face)
 {
-	static const char *const	over[] = {
-		"/firmware", "/fs/bpf", "/fs/cgroup", "/fs/fuse/connections",
-		"/fs/pstore", "/fs/selinux", "/fs/smackfs",
-		"/kernel/config", "/kernel/debug", "/kernel/security",
-		"/kernel/tracing"
-	};
-	size_t				i;
-	int				fd, mnt;
+	size_t	i;
+	int	fd, mnt;
 
 	fd = openat(mountd.root, "sys", O_PATH | O_DIRECTORY | O_NOFOLLOW |
 	    O_CLOEXEC);
@@ -95,8 +109,10 @@ sys_covered(int face)
 	mnt = fs_clone_all(fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/sys");
 	close(fd);
-	for (i = 0; mnt != -1 && i < sizeof(over) / sizeof(over[0]); i++)
-		if (face_cover(face, mnt, over[i]) == -1) {
+	for (i = 0; mnt != -1 && i < sizeof(sys_overs) /
+	    sizeof(sys_overs[0]); i++)
+		if (face_cover(face, mnt, sys_overs[i] + strlen("/sys")) ==
+		    -1) {
 			close(mnt);
 			return (-1);
 		}

@@ -14,6 +14,8 @@ struct build;
 
 /* The fresh folder that path equals or lies below, NULL: none. */
 const char *fresh_over(const char *path);
+/* The folder of /sys that is shown empty, and has path: NULL: none. */
+const char *sys_over(const char *path);
 
 /*
  * Detached mounts that are alike for every session but for its uid, and hang

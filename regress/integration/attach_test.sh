@@ -103,7 +103,7 @@ detached_one()
 detached_body()
 {
 	int_begin
-	int_both detached_one
+	int_each detached_one
 	int_end
 }
 

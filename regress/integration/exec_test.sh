@@ -65,7 +65,7 @@ piped_one()
 piped_body()
 {
 	int_begin
-	int_both piped_one
+	int_each piped_one
 	int_end
 }
 

@@ -3,7 +3,8 @@
 explain.py world DIR OWNER        makes the host's side, prints its paths
 explain.py ask OUT SBXCTL-WORDS.. explain --json of each path on stdin
 explain.py open OUT               a real open of each path on stdin, inside
-explain.py compare ASKED OPENED   every pair fits, and every state was there
+explain.py compare ASKED OPENED STATE...   every pair fits, and each of these
+                                  states was there; of SBX_FEW paths, or 200
 """
 import errno
 import hashlib
@@ -209,7 +210,7 @@ def compare(asked, seen, want):
         states[x["state"]] = states.get(x["state"], 0) + 1
     print(len(a), "paths:", states)
     assert not bad, len(bad)
-    assert len(a) >= 200, len(a)
+    assert len(a) >= int(os.environ.get("SBX_FEW", 200)), len(a)
     assert set(want) <= states.keys(), states
 
 

@@ -441,6 +441,94 @@ delegated_body()
 	int_clean_check
 }
 
+atf_test_case explained
+explained_head()
+{
+	atf_set descr "explain says what a real open finds, with the user's \
+own rights"
+	atf_set require.user root
+	atf_set timeout 120
+}
+explained_body()
+{
+	own_begin
+	mkdir -p "$P/hid/n" "$P/fixed"
+	echo SECRET >"$P/hid/n/s"
+	echo f >"$P/fixed/f"
+	chown -R "$int_own:" "$P"
+	# Of others, and what the user has shut for itself.
+	mkdir -m 700 "$P/theirs"
+	install -m 600 /dev/null "$P/root"
+	install -m 640 -g "$int_own" /dev/null "$P/group"
+	install -m 000 -o "$int_own" /dev/null "$P/shut"
+	install -m 0644 "$SBX_SRC/regress/integration/explain.py" "$tools"
+	py="python3 $tools/explain.py"
+	printf '%s\n' / /etc /etc/hosts /etc/shadow /usr/bin/env /root /root/x \
+	    /home /nothing /var /var/tmp /var/lib/no /tmp /run /dev /dev/null \
+	    /proc/1 /sys /sys/kernel /sys/kernel/debug /sys/firmware \
+	    /sys/fs/cgroup /sys/fs/cgroup/cgroup.procs "$who_home" "$P" \
+	    "$P/a.txt" "$P/src/main.c" "$P/link" "$P/hid" "$P/hid/n/s" \
+	    "$P/fixed" "$P/fixed/f" "$P/fixed/no" "$P/root" "$P/group" \
+	    "$P/shut" "$P/theirs" "$P/theirs/x" "$P/../nothing" "$SBX_STATE" \
+	    "$SBX_STATE/s" "$SBX_SCRATCH" >paths
+	$py ask would --repo "$P" --hide "$P/hid" --ro "$P/fixed" '' <paths ||
+	    atf_fail "asking"
+	run --keep --hide "$P/hid" --ro "$P/fixed" -- $py open /dev/stdout \
+	    <paths >seen 2>err || atf_fail "$(cat err)"
+	int_kept err
+	SBX_FEW=40 $py compare would seen shown read-only hidden own missing \
+	    denied covered || atf_fail "one that would be"
+	# What it has made, removed, and written over.
+	sbxctl resume "$sid" -- sh -ec 'mkdir nd; echo q >nd/q; rm a.txt
+	    echo x >>src/main.c; rm -f root' </dev/null >out 2>err ||
+	    atf_fail "$(cat err)"
+	printf '%s\n' "$P/nd" "$P/nd/q" >>paths
+	$py ask was "$sid" <paths || atf_fail "asking of $sid"
+	sbxctl resume "$sid" -- $py open /dev/stdout <paths >seen 2>err ||
+	    atf_fail "$(cat err)"
+	SBX_FEW=40 $py compare was seen shown layer read-only hidden own \
+	    missing denied covered || atf_fail "one that was"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	own_end
+}
+
+atf_test_case later
+later_head()
+{
+	atf_set descr "new, exec, stop, resume, du, gc: as in root's suite"
+	atf_set require.user root
+	atf_set timeout 120
+}
+later_body()
+{
+	own_begin
+	sid=$(cd "$P" && sbxctl new -- sh -c 'echo f >f; echo there
+	    exec sleep 1000') || atf_fail "new: $?"
+	atf_check -o inline:"$(id -u "$int_own")\n" sbxctl exec "$sid" id -u
+	int_wait sh -c "sbxctl exec $sid test -f f"
+	atf_check sbxctl exec "$sid" sh -c 'echo e >e'
+	atf_check -o match:"ended 1(29|43): stopped by uid:$who_peer\$" \
+	    sbxctl stop "$sid"
+	atf_check -o match:'A  e' -o match:'A  f' sbxctl changes "$sid"
+	atf_check -o inline:'f\ne\n' -e ignore sbxctl resume "$sid" -- \
+	    cat f e </dev/null
+	atf_check -o match:'  all$' -o match:"$P\$" sbxctl du "$sid"
+	kept=$sid
+	int_live deaf sh -c 'trap "" HUP TERM; echo up
+	    while :; do sleep 0.1; done'
+	int_wait_file deaf.out up
+	atf_check -o match:"ended 137: killed by uid:$who_peer\$" \
+	    sbxctl kill "$sid"
+	wait "$live" || :
+	exec 9>&-
+	# The second has nothing that anybody could want.
+	atf_check -o match:'^1 removed' sbxctl gc --older 0s
+	atf_check -o match:'2 files landed' sbxctl apply --yes "$kept"
+	atf_check -o match:'^1 removed' sbxctl gc --older 0s
+	int_state_check
+	own_end
+}
+
 atf_test_case lost
 lost_head()
 {
@@ -469,7 +557,7 @@ lost_body()
 atf_init_test_cases()
 {
 	for c in embedded clients refused places tree mounts stopped \
-	    delegated lost; do
+	    delegated explained later lost; do
 		atf_add_test_case "$c"
 	done
 }
