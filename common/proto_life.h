@@ -107,4 +107,14 @@
 #define PROTO_FIELDS_SWEPT(F)						\
 	F(STRV, names, OPT, LIMIT_PATHS)
 
+/* spawn -> init, which was made for nobody in particular: whose session it is,
+ * and whether it has a network of its own. Answered, when it is that user, by
+ * the two namespaces that init has made then: SFD mntns and netns. */
+#define PROTO_FIELDS_BECOME(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  uid, REQ, 0)						\
+	F(U64,  gid, REQ, 0)						\
+	F(U64V, groups, OPT, LIMIT_GROUPS)				\
+	F(BOOL, isolated, REQ, 0)
+
 #endif

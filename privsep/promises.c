@@ -62,6 +62,13 @@ static const struct rule event_rules[] = {
 };
 static const struct promise event = { "event", event_rules };
 
+/* name: a spare worker is called one until it is a session's. */
+static const struct rule name_rules[] = {
+	IF1(prctl, IS(0, PR_SET_NAME)),
+	END
+};
+static const struct promise naming = { "name", name_rules };
+
 /* msg: frames over the sockets that are there, with descriptors. */
 static const struct rule msg_rules[] = {
 	CALL(sendmsg), CALL(recvmsg), CALL(shutdown), CALL(getsockopt),
@@ -315,7 +322,7 @@ const struct program programs[PLEDGE_COUNT] = {
 	    &syncing),
 	[PLEDGE_LAND] = ALLOW_LIST("land", &stdio, &msg, &files),
 	[PLEDGE_WORKER] = ALLOW_LIST("worker", &stdio, &event, &msg,
-	    &accepting, &tty),
+	    &accepting, &tty, &naming),
 	[PLEDGE_INIT] = DENY_LIST("init", &kernel, &namespaces, &reach,
 	    &families),
 	[PLEDGE_CONF] = ALLOW_LIST("conf", &stdio, &msg, &config),

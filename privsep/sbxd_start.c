@@ -276,7 +276,8 @@ helper_tell(enum helper h, int channel)
 	struct m_SUITE	 suite = {
 		.state = sbxd.conf.state, .libexec = sbxd.conf.libexec,
 		.cgroup = sbxd.cgroup[0] != '\0' ? sbxd.cgroup : NULL,
-		.uids = { UID_COUNT, uids }, .gids = { UID_COUNT, gids }
+		.uids = { UID_COUNT, uids }, .gids = { UID_COUNT, gids },
+		.spares = !sbxd.conf.embedded
 	};
 	int		 i;
 

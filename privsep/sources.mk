@@ -19,7 +19,9 @@ sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
 sbxd_LIBS =
 
 spawn_SRCS =	privsep/spawn.c privsep/spawn_clone.c privsep/spawn_session.c \
-		privsep/spawn_outer.c privsep/spawn_cgroup.c privsep/spawn_stop.c \
+		privsep/spawn_live.c privsep/spawn_spare.c \
+		privsep/spawn_become.c privsep/spawn_outer.c \
+		privsep/spawn_cgroup.c privsep/spawn_stop.c \
 		privsep/spawn_land.c
 spawn_LIBS =
 spawn_STATIC =	yes

@@ -31,6 +31,7 @@ lives_end(void)
 {
 	struct live	*l;
 
+	spare_end();
 	TAILQ_FOREACH(l, &spawn.lives, entry)
 		cgroup_kill(l);
 	TAILQ_FOREACH(l, &spawn.lives, entry) {
@@ -83,7 +84,7 @@ spawn_on_sigchld(evutil_socket_t sig, short what, void *arg)
 	(void)what;
 	(void)arg;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (land_gone(pid, status))
+		if (land_gone(pid, status) || spare_gone(pid))
 			continue;
 		TAILQ_FOREACH_SAFE(l, &spawn.lives, entry, next) {
 			if (l->init == pid)
@@ -150,6 +151,7 @@ spawn_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
 	spawn.exe_land = program_open(suite->libexec, "land");
 	spawn.proc = spawn_proc();
 	spawn.cgroup = -1;
+	spawn.spares = suite->spares;
 	if (suite->cgroup != NULL && (spawn.cgroup = open(suite->cgroup,
 	    O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
 		fatal("%s", suite->cgroup);
@@ -208,6 +210,7 @@ main(void)
 	pledge(PLEDGE_SPAWN);
 	peer_send(spawn.sbxd, MSG_READY, 0, -1, NULL);
 	peer_resume(spawn.sbxd);
+	spare_begin(spawn.base);
 	event_base_dispatch(spawn.base);
 	fatalx("the event loop ended");
 }

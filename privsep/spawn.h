@@ -17,14 +17,23 @@ struct pids {
 	size_t	 n;
 };
 
-/* One session's processes and its control group. */
+/* Room for s and a number: a session's control group. */
+#define GROUP_NAME	24
+
+/* One session's processes and its control group; a spare one's, which is no
+ * session's yet, have no id. */
 struct live {
 	TAILQ_ENTRY(live) entry;
 	char		 id[LIMIT_SID + 1];
 	pid_t		 init, worker;	/* 0: reaped */
 	int		 pidfd;		/* init's */
-	int		 userns, pidns;	/* the session's; closed to us by path
-					 * once init cannot be traced */
+	/* the session's; closed to us by path once init is executed */
+	int		 userns, pidns, cgroupns;
+	int		 hand;		/* to the worker, for sbxd's socket */
+	int		 word;		/* to init, for whose it is */
+	struct peer	*becoming;	/* the same, until init has answered */
+	unsigned int	 told;		/* what it has sent of that */
+	char		 group[GROUP_NAME];
 	int		 cgroup;	/* O_PATH of its folder, -1: none */
 	bool		 killing;	/* KILL came, KILLED is owed */
 	bool		 stopped;	/* by signal: spawn_stop.c */
@@ -41,6 +50,7 @@ struct spawn {
 	int		 cgroup;	/* the suite's folder, -1: none */
 	int		 proc;		/* a /proc of its own, writable */
 	int		 outer;		/* S of a user's suite, -1: root's */
+	bool		 spares;	/* SUITE's word */
 	struct drop	 as_worker;	/* no power at all */
 	TAILQ_HEAD(, live) lives;
 	/* PEER has come for this session, START has not. */
@@ -48,6 +58,26 @@ struct spawn {
 	char		 client_for[LIMIT_SID + 1];
 };
 extern struct spawn	spawn;
+
+/* spawn_live.c: the processes, for no session in particular: NULL, errno and
+ * the step in *step. */
+struct live	*live_make(const char **step);
+void		 live_free(struct live *);
+/* Ends what has not become a session, and waits for that. */
+void		 live_unmake(struct live *);
+
+/* spawn_spare.c: such processes made beforehand, for the next START */
+void		 spare_begin(struct event_base *);
+void		 spare_soon(void);
+struct live	*spare_take(void);	/* NULL: there is none */
+bool		 spare_gone(pid_t);	/* it was the spare's */
+bool		 spare_group(const char *name);	/* it is the spare's */
+void		 spare_end(void);
+
+/* spawn_become.c: they become a session's, which START asks for; broker is
+ * the worker's end. STARTED or an ERROR follows. */
+void		 live_become(struct live *, const struct drop *user,
+		    bool isolated, int broker);
 
 /* spawn_session.c */
 void		 spawn_on_peer(struct peer *, struct msg *);
@@ -57,26 +87,21 @@ struct live	*live_find(const char *id);
 void		 live_init_gone(struct live *, int status);
 void		 live_worker_gone(struct live *);
 
-/* spawn_clone.c: pid, or -1 with errno and the step in *step. */
-struct clone_as {
-	struct drop	 user;
-	bool		 newnet;
-	int		 cgroup;	/* the session's folder, -1: none */
-	int		 sock;		/* init's end, closed by the caller */
-};
-/* Sets pidfd, userns and pidns of live too. */
-pid_t		 clone_session(const struct clone_as *, struct live *,
+/* spawn_clone.c: init, in the live's control group, with its ends of the
+ * sockets to worker and spawn. Its pid, pidfd and namespaces are put into
+ * live; -1: errno, the step in *step, nothing is left. */
+int		 clone_init(struct live *, int worker, int word,
 		    const char **step);
 
 struct clone_args;
-void		 clone_fill(struct clone_args *, const struct clone_as *);
+void		 clone_fill(struct clone_args *, int cgroup);
 
 /* spawn_outer.c: the same, as a child of S's; pid, or -1 with errno. In the
  * child 0 and no pidfd. */
-pid_t		 outer_clone(const struct clone_as *, int *pidfd);
+pid_t		 outer_clone(int cgroup, int *pidfd);
 
-/* spawn_cgroup.c */
-int		 cgroup_make(const char *id);
+/* spawn_cgroup.c: sets group and cgroup. -1: errno. */
+int		 cgroup_make(struct live *);
 void		 spawn_on_freeze(struct peer *, struct msg *);
 void		 spawn_on_thaw(struct peer *, struct msg *);
 void		 spawn_on_sweep(struct peer *, struct msg *);

@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../common/ids.h"
 #include "../common/log.h"
 #include "spawn.h"
 
@@ -36,27 +35,20 @@ cgroup_write(int dir, const char *file, const char *value)
 	return (r);
 }
 
-/* s, so that no id can be one of the kernel's own files. */
-static void
-cgroup_name(const char *id, char *out, size_t size)
-{
-	snprintf(out, size, "s%s", id);
-}
-
+/* By number, since it is made before there is a session; s, so that none can
+ * be one of the kernel's own files. */
 int
-cgroup_make(const char *id)
+cgroup_make(struct live *l)
 {
-	char	name[LIMIT_SID + 2];
+	static unsigned long long	made;
 
-	if (spawn.cgroup == -1)
-		return (-1);
-	cgroup_name(id, name, sizeof(name));
-	if (unlinkat(spawn.cgroup, name, AT_REMOVEDIR) == -1 &&
-	    errno != ENOENT)
-		return (-1);
-	if (mkdirat(spawn.cgroup, name, 0755) == -1)
-		return (-1);
-	return (openat(spawn.cgroup, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	do
+		snprintf(l->group, sizeof(l->group), "s%llu", ++made);
+	while (mkdirat(spawn.cgroup, l->group, 0755) == -1 &&
+	    errno == EEXIST);
+	l->cgroup = openat(spawn.cgroup, l->group, O_PATH | O_DIRECTORY |
+	    O_CLOEXEC);
+	return (l->cgroup == -1 ? -1 : 0);
 }
 
 /* Kills all; without a group, init, and the kernel the rest with it. */
@@ -86,13 +78,11 @@ static void
 cgroup_on_remove(evutil_socket_t fd, short what, void *arg)
 {
 	struct live	*l = arg;
-	char		 name[LIMIT_SID + 2];
 
 	(void)fd;
 	(void)what;
-	cgroup_name(l->id, name, sizeof(name));
 	/* EBUSY: somebody is dying in it still. */
-	if (unlinkat(spawn.cgroup, name, AT_REMOVEDIR) == -1 &&
+	if (unlinkat(spawn.cgroup, l->group, AT_REMOVEDIR) == -1 &&
 	    errno == EBUSY && ++l->tries < REMOVE_TRIES) {
 		live_timer(l, cgroup_on_remove);
 		return;
@@ -117,14 +107,12 @@ void
 cgroup_remove_now(struct live *l)
 {
 	const struct timespec	ms = { 0, 1000000 };
-	char			name[LIMIT_SID + 2];
 	int			i;
 
 	if (l->cgroup == -1)
 		return;
-	cgroup_name(l->id, name, sizeof(name));
 	for (i = 0; i < REMOVE_TRIES; i++) {
-		if (unlinkat(spawn.cgroup, name, AT_REMOVEDIR) == 0 ||
+		if (unlinkat(spawn.cgroup, l->group, AT_REMOVEDIR) == 0 ||
 		    errno != EBUSY)
 			return;
 		nanosleep(&ms, NULL);
@@ -229,16 +217,31 @@ spawn_on_thaw(struct peer *p, struct msg *msg)
 	peer_send(p, MSG_THAWED, 0, -1, sid);
 }
 
+/* It is one of ours, and no session's any more. */
+static bool
+cgroup_is_past(const char *name)
+{
+	struct live	*l;
+
+	if (name[0] != 's' || name[1] == '\0' || strlen(name) >= GROUP_NAME ||
+	    name[1 + strspn(name + 1, "0123456789")] != '\0' ||
+	    spare_group(name))
+		return (false);
+	TAILQ_FOREACH(l, &spawn.lives, entry)
+		if (strcmp(l->group, name) == 0)
+			return (false);
+	return (true);
+}
+
 /* Nobody is in it: the kernel says so, or lets it be removed. */
 static bool
 cgroup_is_over(int groups, const char *name, bool dry)
 {
-	char	path[LIMIT_SID + 32], buf[256];
+	char	path[GROUP_NAME + 32], buf[256];
 	ssize_t	n;
 	int	fd;
 
-	if (name[0] != 's' || !sid_valid(name + 1) ||
-	    live_find(name + 1) != NULL)
+	if (!cgroup_is_past(name))
 		return (false);
 	if (!dry)
 		return (unlinkat(groups, name, AT_REMOVEDIR) == 0);

@@ -47,7 +47,7 @@ outer_write(pid_t pid, const char *name, unsigned int id)
 
 /* 0 in the session's process. */
 static pid_t
-outer_make(const struct clone_as *as)
+outer_make(int cgroup)
 {
 	struct clone_args	ca;
 	pid_t			pid;
@@ -56,7 +56,7 @@ outer_make(const struct clone_as *as)
 	if (setns(spawn.outer, CLONE_NEWUSER) == -1 ||
 	    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == -1)
 		return (-1);
-	clone_fill(&ca, as);
+	clone_fill(&ca, cgroup);
 	ca.flags |= CLONE_PARENT;
 	ca.exit_signal = 0;	/* as ours: SIGCHLD */
 	if ((pid = (pid_t)syscall(SYS_clone3, &ca, sizeof(ca))) <= 0)
@@ -82,7 +82,7 @@ outer_take(int fd, pid_t between)
 }
 
 pid_t
-outer_clone(const struct clone_as *as, int *pidfd)
+outer_clone(int cgroup, int *pidfd)
 {
 	struct made	m;
 	int		p[2];
@@ -91,7 +91,7 @@ outer_clone(const struct clone_as *as, int *pidfd)
 	if (pipe2(p, O_CLOEXEC) == -1)
 		return (-1);
 	if ((pid = fork()) == 0) {
-		if ((m.pid = outer_make(as)) == 0) {
+		if ((m.pid = outer_make(cgroup)) == 0) {
 			close(p[0]);
 			close(p[1]);
 			return (0);

@@ -137,133 +137,34 @@ user_find(const struct m_START *start, struct drop *user)
 	return (NULL);
 }
 
-static int
-worker_setup(void *arg)
-{
-	(void)arg;
-	drop_to(&spawn.as_worker);
-	/* Nothing of it may reach the log but by message. */
-	return (dup2(STDIN_FILENO, STDERR_FILENO) == -1 ? -1 : 0);
-}
-
-static pid_t
-worker_start(int broker, int init)
-{
-	const int		fds[] = { broker, init };
-	struct proc_start	ps = {
-		.exe = spawn.exe_worker, .argv0 = "sbx-worker",
-		.fds = fds, .nfds = 2, .setup = worker_setup
-	};
-
-	return (proc_spawn(&ps));
-}
-
-static void
-live_free(struct live *l)
-{
-	TAILQ_REMOVE(&spawn.lives, l, entry);
-	if (l->timer != NULL)
-		event_free(l->timer);
-	pids_free(&l->held);
-	if (l->pidfd != -1)
-		close(l->pidfd);
-	if (l->userns != -1)
-		close(l->userns);
-	if (l->pidns != -1)
-		close(l->pidns);
-	if (l->cgroup != -1)
-		close(l->cgroup);
-	free(l);
-}
-
-static void
-live_tell(struct live *l)
-{
-	struct m_STARTED	started = {
-		.session = l->id, .init = (uint64_t)l->init,
-		.worker = (uint64_t)l->worker
-	};
-	struct m_SFD		sfd = { .session = l->id };
-	int			fd;
-
-	sfd.kind = "pidfd";
-	if ((fd = fcntl(l->pidfd, F_DUPFD_CLOEXEC, 0)) != -1)
-		peer_send(spawn.sbxd, MSG_SFD, 0, fd, &sfd);
-	sfd.kind = "workerfd";
-	fd = (int)syscall(SYS_pidfd_open, l->worker, 0);
-	if (fd != -1)
-		peer_send(spawn.sbxd, MSG_SFD, 0, fd, &sfd);
-	peer_send(spawn.sbxd, MSG_STARTED, 0, -1, &started);
-}
-
-/* Clones and executes; on failure says so, and what began ends with KILL. */
-static void
-live_start(struct live *l, const struct m_START *start, struct drop *user,
-    int broker)
-{
-	struct clone_as	 as = {
-		.user = *user, .newnet = strcmp(start->network, "host") != 0
-	};
-	const char	*step = "a socket pair";
-	int		 pair[2];
-
-	if (spawn.cgroup != -1 && (l->cgroup = cgroup_make(l->id)) == -1) {
-		peer_error_at(spawn.sbxd, 0, l->id, "start.failed",
-		    "making the session's control group: %s", strerror(errno));
-		return;
-	}
-	as.cgroup = l->cgroup;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
-		goto fail;
-	as.sock = pair[0];
-	l->init = clone_session(&as, l, &step);
-	if (l->init == -1) {
-		l->init = 0;
-		goto fail_pair;
-	}
-	step = "starting the session's worker";
-	if ((l->worker = worker_start(broker, pair[1])) == -1) {
-		l->worker = 0;
-		goto fail_pair;
-	}
-	close(pair[0]);
-	close(pair[1]);
-	live_tell(l);
-	return;
-fail_pair:
-	close(pair[0]);
-	close(pair[1]);
-fail:
-	peer_error_at(spawn.sbxd, 0, l->id, "start.failed", "%s: %s", step,
-	    strerror(errno));
-}
-
 void
 spawn_on_start(struct peer *p, struct msg *msg)
 {
 	const struct m_START	*start = msg->body;
 	struct drop		 user = { 0 };
 	struct live		*l;
-	const char		*why;
+	const char		*why, *step;
 	int			 broker;
 
 	if (!sid_valid(start->session) || live_find(start->session) != NULL)
 		fatalx("START of a session that is or cannot be: %s",
 		    start->session);
-	if ((l = calloc(1, sizeof(*l))) == NULL)
-		fatal("session");
-	strlcpy(l->id, start->session, sizeof(l->id));
-	l->pidfd = l->userns = l->pidns = l->cgroup = -1;
-	TAILQ_INSERT_TAIL(&spawn.lives, l, entry);
 	broker = msg_take_fd(msg);
 	if ((why = user_find(start, &user)) != NULL)
 		peer_error_at(p, 0, start->session, "auth.denied",
 		    "session %s as uid %llu: %s", start->session,
 		    (unsigned long long)start->uid, why);
+	else if ((l = spare_take()) == NULL && (l = live_make(&step)) == NULL)
+		peer_error_at(p, 0, start->session, "start.failed", "%s: %s",
+		    step, strerror(errno));
 	else {
+		strlcpy(l->id, start->session, sizeof(l->id));
+		TAILQ_INSERT_TAIL(&spawn.lives, l, entry);
 		spawn_word(start->session, &user);
-		live_start(l, start, &user, broker);
+		live_become(l, &user, strcmp(start->network, "host") != 0,
+		    broker);
 	}
+	spare_soon();
 	close(broker);
 	if (spawn.client != -1)
 		close(spawn.client);
@@ -296,6 +197,7 @@ live_ended(struct live *l)
 	struct m_SID	sid = { .session = l->id };
 
 	peer_send(spawn.sbxd, MSG_KILLED, 0, -1, &sid);
+	TAILQ_REMOVE(&spawn.lives, l, entry);
 	live_free(l);
 }
 

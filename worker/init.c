@@ -231,6 +231,9 @@ init_signals(struct init *in)
 		init_refuse(in, "init.failed", "signalfd: %m");
 }
 
+/* Beside the worker's: spawn's, until it has said whose we are. */
+#define WORD_FD	(PROC_FD + 1)
+
 int
 main(void)
 {
@@ -242,10 +245,13 @@ main(void)
 	 * file's mode has it so from the exec on where nobody changed it.) */
 	if (prctl(PR_SET_DUMPABLE, 0) == -1)
 		_exit(1);
-	proc_begin("init", PROC_FD + 1);
-	prctl(PR_SET_NAME, "sbx-init");
+	proc_begin("init", WORD_FD + 1);
+	/* Nobody's yet: who looks for a session's processes finds those. */
+	prctl(PR_SET_NAME, "sbx-spare");
 	if (imsg_init(&in.ib, PROC_FD, ROLE_INIT, ROLE_WORKER) == -1)
 		fatal("imsg_init");
+	become(&in, WORD_FD);
+	prctl(PR_SET_NAME, "sbx-init");
 	proc_hello(&in.ib, ROLE_INIT, ROLE_WORKER);
 	init_expect(&in, MSG_SETUP, &in.msg);
 	in.set = in.msg.body;

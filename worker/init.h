@@ -59,6 +59,9 @@ void	init_expect(struct init *, uint32_t type, struct msg *);
 void	init_exited(struct init *, const struct command *, unsigned int status);
 noreturn void	init_end(struct init *, unsigned int status);
 
+/* become.c: waits on fd, spawn's, for whose it is. */
+void	become(struct init *, int fd);
+
 /* enter.c */
 void	enter_open(struct init *);	/* the descriptors that others need */
 void	enter_tree(struct init *);

@@ -1,5 +1,6 @@
 /*
- * sbx-worker: see worker.h. Descriptor 3 is sbxd, 4 is init.
+ * sbx-worker: see worker.h. Descriptor 3 is spawn, which sends the socket to
+ * sbxd once there is a session; 4 is init.
  */
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -41,16 +42,33 @@ worker_confine(void)
 	pledge(PLEDGE_WORKER);
 }
 
-/* Who made the socket pair: the one uid that may connect to us later. */
-static uid_t
-worker_broker(void)
+/* A session is there. Who made the socket pair is the one uid that may connect
+ * to us later. */
+static int
+worker_broker(struct worker *w)
 {
-	struct ucred	cred;
-	socklen_t	len = sizeof(cred);
+	struct imsgbuf	 ib;
+	struct msg	 msg;
+	struct ucred	 cred;
+	socklen_t	 len = sizeof(cred);
+	const char	*why = NULL;
+	int		 fd, r;
 
-	if (getsockopt(PROC_FD, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1)
+	if (imsg_init(&ib, PROC_FD, ROLE_WORKER, ROLE_SPAWN) == -1)
+		fatal("the socket to spawn");
+	if ((r = imsg_recv(&ib, &msg, -1, &why)) == 0)
+		exit(0);	/* there will be none */
+	if (r == -1 || msg.type != MSG_CHANNEL)
+		fatalx("waiting for CHANNEL from spawn: %s", r == 1 ?
+		    proto_name(msg.type) : why != NULL ? why :
+		    strerror(errno));
+	fd = msg_take_fd(&msg);
+	msg_free(&msg);
+	imsg_clear(&ib);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1)
 		fatal("SO_PEERCRED of sbxd");
-	return (cred.uid);
+	w->broker = cred.uid;
+	return (fd);
 }
 
 static struct event_base *
@@ -74,25 +92,27 @@ main(void)
 	struct m_HELLO		hello;
 
 	proc_begin("worker", INIT_FD + 1);
-	prctl(PR_SET_NAME, "sbx-worker");
+	prctl(PR_SET_NAME, "sbx-spare");
 	TAILQ_INIT(&w.kept);
 	TAILQ_INIT(&w.tasks);
-	w.broker = worker_broker();
 	w.base = worker_base();
 	worker_confine();
 	task_begin(&w, &w.own);
 	end_begin(&w);
-	w.sbxd = peer_new(w.base, PROC_FD, ROLE_WORKER, ROLE_SBXD, &broker_ops,
-	    &w);
 	w.init = peer_new(w.base, INIT_FD, ROLE_WORKER, ROLE_INIT, &inside_ops,
 	    &w);
-	if (w.sbxd == NULL || w.init == NULL)
-		fatal("the sockets to sbxd and init");
-
-	/* init starts while we do: what it waits for goes out at once. sbxd's
-	 * HELLO has been waiting for us, and more behind it. */
+	if (w.init == NULL)
+		fatal("the socket to init");
+	/* What init waits for goes out at once. */
 	proc_hello_fill(&hello, ROLE_WORKER);
 	peer_send(w.init, MSG_HELLO, 0, -1, &hello);
+
+	w.sbxd = peer_new(w.base, worker_broker(&w), ROLE_WORKER, ROLE_SBXD,
+	    &broker_ops, &w);
+	if (w.sbxd == NULL)
+		fatal("the socket to sbxd");
+	prctl(PR_SET_NAME, "sbx-worker");
+	/* Its HELLO has been waiting for us, and more behind it. */
 	peer_pause(w.sbxd);
 	proc_hello(&w.sbxd->ib, ROLE_WORKER, ROLE_SBXD);
 	peer_resume(w.sbxd);

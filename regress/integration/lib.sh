@@ -36,8 +36,9 @@ int_tools() {
 	cat >"$SBX_SCRATCH/bin/sbx-own" <<-'EOT'
 		#!/bin/sh
 		exec setpriv --reuid "$int_own" --regid "$int_own" \
-		    --init-groups --inh-caps=-all env HOME="$int_own_home" \
-		    USER="$int_own" LOGNAME="$int_own" SHELL=/bin/sh "$@"
+		    --init-groups --inh-caps=-all env -u TMPDIR \
+		    HOME="$int_own_home" USER="$int_own" \
+		    LOGNAME="$int_own" SHELL=/bin/sh "$@"
 	EOT
 	chmod 0755 "$SBX_SCRATCH"/bin/* "$SBX_SCRATCH"/ownbin/*
 	int_root_state=$SBX_STATE

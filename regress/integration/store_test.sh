@@ -183,13 +183,13 @@ open("cccccccccccc", "w")' "$SBX_STATE/sbxd/w" "$uid"
 	v2=$(awk '$9 == "cgroup2" || $8 == "cgroup2" || $10 == "cgroup2" \
 	    { print $5; exit }' /proc/self/mountinfo)
 	group=$v2${group%/spawn}
-	mkdir "$group/sdddddddddddd" "$group/other" || atf_fail "group $group"
+	mkdir "$group/s7777" "$group/other" || atf_fail "group $group"
 	atf_check -o save:dry.json sbxctl gc --dry-run --older 0 --json
 	jsonof dry.json "{(x['kind'], x['what']) for x in o['removed']} == \
 	    {('layer', '$empty'), ('layer', 'aaaaaaaaaaaa'), \
-	    ('socket', 'bbbbbbbbbbbb'), ('cgroup', 'sdddddddddddd')}" \
+	    ('socket', 'bbbbbbbbbbbb'), ('cgroup', 's7777')}" \
 	    "{x['what'] for x in o['kept']} == {'$full', '$broken'}"
-	[ -e "$SBX_STATE/s/$empty" ] && [ -d "$group/sdddddddddddd" ] &&
+	[ -e "$SBX_STATE/s/$empty" ] && [ -d "$group/s7777" ] &&
 	    [ -e "$SBX_STATE/sbxd/w/bbbbbbbbbbbb" ] ||
 	    atf_fail "a dry run removes"
 	atf_check -o match:"^layer $empty: removed" \
@@ -197,9 +197,9 @@ open("cccccccccccc", "w")' "$SBX_STATE/sbxd/w" "$uid"
 	    -o match:"^layer $full: kept: it has no record" \
 	    -o match:"^layer $broken: kept: its record cannot be read" \
 	    -o match:'^socket bbbbbbbbbbbb: removed' \
-	    -o match:'^cgroup sdddddddddddd: removed' \
+	    -o match:'^cgroup s7777: removed' \
 	    -o match:'^4 removed' sbxctl gc --older 0
-	[ ! -e "$SBX_STATE/s/$empty" ] && [ ! -e "$group/sdddddddddddd" ] &&
+	[ ! -e "$SBX_STATE/s/$empty" ] && [ ! -e "$group/s7777" ] &&
 	    [ ! -e "$SBX_STATE/sbxd/w/bbbbbbbbbbbb" ] ||
 	    atf_fail "said and not done"
 	[ -e "$SBX_STATE/sbxd/w/cccccccccccc" ] && [ -d "$group/other" ] &&

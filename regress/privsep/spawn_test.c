@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -70,6 +71,8 @@ cgroup_up(pid_t spawn)
 	put(path, n);
 }
 
+static bool	spares;
+
 static void
 up(struct test_helper *h)
 {
@@ -81,6 +84,7 @@ up(struct test_helper *h)
 	cgroup_up(h->pid);
 	scripted_suite(&suite);
 	suite.cgroup = cgroup;
+	suite.spares = spares;
 	test_send(h, MSG_SUITE, 0, -1, &suite);
 	ATF_REQUIRE_EQ(0, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 	    pair));
@@ -244,6 +248,25 @@ expect_started(struct test_helper *h, struct started *st)
 	wait_exec(st->worker, "sbx-worker");
 }
 
+/* How many groups there are but spawn's own; one's name. */
+static int
+groups_alive(char *name, size_t size)
+{
+	struct dirent	*de;
+	DIR		*d;
+	int		 n = 0;
+
+	ATF_REQUIRE((d = opendir(cgroup)) != NULL);
+	while ((de = readdir(d)) != NULL)
+		if (de->d_type == DT_DIR && de->d_name[0] == 's' &&
+		    strcmp(de->d_name, "spawn") != 0) {
+			strlcpy(name, de->d_name, size);
+			n++;
+		}
+	closedir(d);
+	return (n);
+}
+
 /* KILL, and everything of it gone. */
 static void
 kill_session(struct test_helper *h, const char *sid, int broker)
@@ -251,7 +274,8 @@ kill_session(struct test_helper *h, const char *sid, int broker)
 	struct m_SID	 m = { .session = sid };
 	struct msg	 msg;
 	const char	*why;
-	char		 path[512];
+	char		 name[64];
+	int		 before = groups_alive(name, sizeof(name));
 
 	test_send(h, MSG_KILL, 0, -1, &m);
 	do {
@@ -264,8 +288,10 @@ kill_session(struct test_helper *h, const char *sid, int broker)
 	msg_free(&msg);
 	if (broker != -1)
 		close(broker);
-	snprintf(path, sizeof(path), "%s/s%s", cgroup, sid);
-	ATF_REQUIRE_EQ(-1, access(path, F_OK));
+	/* A spare's may have come beside it, if there are any. */
+	if (!spares)
+		ATF_REQUIRE_EQ(before > 0 ? before - 1 : 0,
+		    groups_alive(name, sizeof(name)));
 }
 
 static void
@@ -557,7 +583,7 @@ ATF_TC_BODY(freeze, tc)
 	struct m_SID		none = { .session = SID2 };
 	struct started		st;
 	struct msg		msg;
-	char			path[512], buf[256] = "";
+	char			path[512], name[64], buf[256] = "";
 	int			broker, fd;
 
 	up(&h);
@@ -566,7 +592,8 @@ ATF_TC_BODY(freeze, tc)
 	test_send(&h, MSG_FREEZE, 0, -1, &m);
 	test_expect(&h, MSG_FROZEN, &msg);
 	msg_free(&msg);
-	snprintf(path, sizeof(path), "%s/s%s/cgroup.events", cgroup, SID);
+	ATF_REQUIRE_EQ(1, groups_alive(name, sizeof(name)));
+	snprintf(path, sizeof(path), "%s/%s/cgroup.events", cgroup, name);
 	ATF_REQUIRE((fd = open(path, O_RDONLY)) != -1);
 	ATF_REQUIRE(read(fd, buf, sizeof(buf) - 1) > 0);
 	close(fd);
@@ -721,6 +748,117 @@ ATF_TC_BODY(twice, tc)
 	down(&h);
 }
 
+/*
+ * Processes made beforehand
+ */
+
+/* The one process in the one group that there is: a spare's init. */
+static pid_t
+spare_await(void)
+{
+	char	path[512], name[64];
+	FILE	*f;
+	int	i, pid = 0;
+
+	for (i = 0; i < 2000 && pid == 0; i++) {
+		usleep(5000);
+		if (groups_alive(name, sizeof(name)) != 1)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/cgroup.procs", cgroup,
+		    name);
+		if ((f = fopen(path, "r")) == NULL)
+			continue;
+		if (fscanf(f, "%d", &pid) != 1)
+			pid = 0;
+		fclose(f);
+	}
+	if (pid == 0)
+		atf_tc_fail("no spare was made");
+	wait_exec(pid, "sbx-init");
+	return (pid);
+}
+
+/* It was nobody's, and has become this user's; namespaces and ids are those
+ * of any other session. */
+ATF_TC_WITHOUT_HEAD(spare);
+ATF_TC_BODY(spare, tc)
+{
+	static const char *const	fresh[] = {
+		"user", "pid", "mnt", "ipc", "uts", "net", "cgroup"
+	};
+	const gid_t			more[] = { 4242, 4343 };
+	struct test_helper		h;
+	struct test_user		u;
+	struct started			st;
+	char				want[128];
+	size_t				i;
+	pid_t				pid;
+	int				broker;
+
+	test_user(&u);
+	spares = true;
+	up(&h);
+	pid = spare_await();
+	snprintf(want, sizeof(want), "%d\t%d\t%d\t%d",
+	    SCRIPTED_UID + UID_SPAWN, SCRIPTED_UID + UID_SPAWN,
+	    SCRIPTED_UID + UID_SPAWN, SCRIPTED_UID + UID_SPAWN);
+	STATUS(pid, "Uid", want);
+	/* SETGID 6, SETUID 7, SETPCAP 8, NET_ADMIN 12, SYS_ADMIN 21, in its
+	 * own user namespace */
+	STATUS(pid, "CapPrm", "00000000002011c0");
+	ATF_REQUIRE(!ns_same(pid, h.pid, "user"));
+	broker = start(&h, SID, client_socket(u.uid, u.gid, more, 2), u.uid,
+	    0, "none");
+	expect_started(&h, &st);
+	ATF_REQUIRE_EQ(pid, st.init);
+	snprintf(want, sizeof(want), "%u\t%u\t%u\t%u", u.uid, u.uid, u.uid,
+	    u.uid);
+	STATUS(st.init, "Uid", want);
+	STATUS(st.init, "Groups", "4242 4343");
+	STATUS(st.init, "CapBnd", NOCAPS);
+	STATUS(st.init, "CapAmb", NOCAPS);
+	STATUS(st.init, "CapInh", NOCAPS);
+	for (i = 0; i < sizeof(fresh) / sizeof(fresh[0]); i++)
+		if (ns_same(st.init, h.pid, fresh[i]))
+			atf_tc_fail("the %s namespace is spawn's", fresh[i]);
+	kill_session(&h, SID, broker);
+	finish(&h);
+}
+
+/* One that has died is no reason to refuse a start. */
+ATF_TC_WITHOUT_HEAD(spare_dies);
+ATF_TC_BODY(spare_dies, tc)
+{
+	struct test_helper	h;
+	struct started		st;
+	pid_t			pid;
+	int			broker;
+
+	spares = true;
+	up(&h);
+	pid = spare_await();
+	ATF_REQUIRE_EQ(0, kill(pid, SIGKILL));
+	broker = start(&h, SID, client_socket(0, 0, NULL, 0), 0, 0, "host");
+	expect_started(&h, &st);
+	ATF_REQUIRE(st.init != pid);
+	kill_session(&h, SID, broker);
+	finish(&h);
+}
+
+/* With spawn ends what it has made. */
+ATF_TC_WITHOUT_HEAD(spare_ends);
+ATF_TC_BODY(spare_ends, tc)
+{
+	struct test_helper	h;
+
+	spares = true;
+	test_clean_mark();
+	up(&h);
+	spare_await();
+	finish(&h);
+	test_clean_check();
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, forbidden);
@@ -742,5 +880,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, broker_dies);
 	ATF_TP_ADD_TC(tp, child);
 	ATF_TP_ADD_TC(tp, twice);
+	ATF_TP_ADD_TC(tp, spare);
+	ATF_TP_ADD_TC(tp, spare_dies);
+	ATF_TP_ADD_TC(tp, spare_ends);
 	return (atf_no_error());
 }

@@ -16,6 +16,7 @@
 
 #define SESSION_ID	"abcdefghijkl"
 #define WORKER_UID	64105
+#define SPAWN_UID	64101
 #define SESSION_UID	64151
 #define SESSION_GID	64152
 #define SESSION_GROUP	64153

@@ -7,12 +7,10 @@
 #include <sys/wait.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
-#include <linux/keyctl.h>
 #include <linux/sched.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -119,13 +117,15 @@ session_worker(struct test_helper *h, uid_t broker)
 	struct proc_start	ps = { .exe = -1, .argv0 = "sbx-worker",
 				    .nfds = 2, .setup = worker_setup,
 				    .arg = &ws };
-	int			a[2], b[2], fds[2];
+	int			a[2], b[2], hand[2], fds[2];
+	struct imsgbuf		spawn;
 
 	snprintf(h->log, sizeof(h->log), "%s/worker-%d.log", test_scratch(),
 	    ++count);
 	pair_as(broker, a);
 	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, b));
-	fds[0] = a[1];
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, hand));
+	fds[0] = hand[1];
 	fds[1] = b[1];
 	/* By descriptor, since no helper's file is readable by that uid. */
 	MUST(ps.exe = open(test_program("libexec/sbx/worker"), O_PATH |
@@ -133,8 +133,11 @@ session_worker(struct test_helper *h, uid_t broker)
 	ps.fds = fds;
 	MUST(h->pid = proc_spawn(&ps));
 	close(ps.exe);
-	close(a[1]);
 	close(b[1]);
+	close(hand[1]);
+	MUST(imsg_init(&spawn, hand[0], ROLE_SPAWN, ROLE_WORKER));
+	MUST(imsg_send(&spawn, MSG_CHANNEL, 0, a[1], NULL));
+	imsg_clear(&spawn);
 	MUST(imsg_init(&h->ib, a[0], ROLE_SBXD, ROLE_WORKER));
 	return (b[0]);
 }
@@ -154,48 +157,78 @@ caps(uint32_t perm, uint32_t inh)
 }
 
 static int
-init_become(bool root)
+init_caps(void)
 {
-	const uint32_t	keep = 1U << CAP_SYS_ADMIN | 1U << CAP_NET_ADMIN;
-	gid_t		group = SESSION_GROUP;
-	int		c;
+	static const int	keep[] = {
+		CAP_SETUID, CAP_SETGID, CAP_SETPCAP, CAP_SYS_ADMIN,
+		CAP_NET_ADMIN
+	};
+	uint32_t		bits = 0;
+	size_t			i;
 
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1 ||
-	    setgroups(root ? 0 : 1, &group) == -1 ||
-	    (!root && setresgid(SESSION_GID, SESSION_GID, SESSION_GID) ==
-	    -1) ||
-	    (!root && setresuid(SESSION_UID, SESSION_UID, SESSION_UID) ==
-	    -1) ||
-	    caps(keep | 1U << CAP_SETPCAP, keep) == -1 ||
-	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_ADMIN, 0, 0) ==
-	    -1 ||
-	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_NET_ADMIN, 0, 0) ==
-	    -1)
+	for (i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
+		bits |= 1U << keep[i];
+	if (caps(bits, bits) == -1)
 		return (-1);
-	for (c = 0; prctl(PR_CAPBSET_READ, c, 0, 0, 0) != -1; c++)
-		if (prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == -1)
+	for (i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
+		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, keep[i], 0,
+		    0) == -1)
 			return (-1);
-	return (caps(keep, keep));
+	return (0);
 }
 
 static void
-init_child(int exe, int sock, int go, bool root)
+init_child(int exe, int sock, int word, int go)
 {
 	static char	 name[] = "sbx-init", *argv[] = { name, NULL };
 	static char	*envp[] = { NULL };
 	char		 c;
 	int		 null;
 
-	if (read(go, &c, 1) != 1 || init_become(root) == -1 ||
-	    syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) == -1 ||
+	/* spawn is an ordinary uid, and so is what it makes. */
+	if (read(go, &c, 1) != 1 ||
+	    prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) == -1 ||
+	    setresgid(SPAWN_UID, SPAWN_UID, SPAWN_UID) == -1 ||
+	    setresuid(SPAWN_UID, SPAWN_UID, SPAWN_UID) == -1 ||
+	    init_caps() == -1 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ||
 	    (null = open("/dev/null", O_RDWR)) == -1 || dup2(null, 0) == -1 ||
 	    dup2(null, 1) == -1 || dup2(null, 2) == -1 ||
-	    dup2(sock, 3) == -1 ||
-	    syscall(SYS_close_range, 4U, ~0U, CLOSE_RANGE_CLOEXEC) == -1)
+	    dup2(sock, 3) == -1 || dup2(word, 4) == -1 ||
+	    syscall(SYS_close_range, 5U, ~0U, CLOSE_RANGE_CLOEXEC) == -1)
 		_exit(99);
 	syscall(SYS_execveat, exe, "", argv, envp, AT_EMPTY_PATH);
 	_exit(98);
+}
+
+/* As spawn does it when there is a session. */
+static void
+init_tell(const struct session_opts *o, int word)
+{
+	uint64_t	groups[] = { SESSION_GROUP };
+	struct m_BECOME	m = { .session = SESSION_ID };
+	struct imsgbuf	ib;
+	struct msg	msg;
+	const char	*why = NULL;
+	int		i;
+
+	if (!o->root) {
+		m.uid = SESSION_UID;
+		m.gid = SESSION_GID;
+		m.groups.n = 1;
+		m.groups.v = groups;
+	}
+	m.isolated = o->network != NULL && strcmp(o->network, "none") == 0;
+	MUST(imsg_init(&ib, word, ROLE_SPAWN, ROLE_INIT));
+	MUST(imsg_send(&ib, MSG_BECOME, 0, -1, &m));
+	for (i = 0; i < 2; i++) {
+		if (imsg_recv(&ib, &msg, WAIT_MS, &why) != 1 ||
+		    msg.type != MSG_SFD)
+			atf_tc_fail("init has not become the user: %s",
+			    why != NULL ? why : strerror(errno));
+		msg_free(&msg);
+	}
+	imsg_clear(&ib);
 }
 
 static void
@@ -215,25 +248,23 @@ static void
 init_start(struct session *s, const struct session_opts *o, int sock)
 {
 	struct clone_args ca = {
-		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS |
-		    CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWCGROUP |
 		    CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&s->pidfd,
 		.exit_signal = SIGCHLD
 	};
-	int		  exe, fd, go[2];
+	int		  exe, fd, go[2], word[2];
 
-	if (o->network != NULL && strcmp(o->network, "none") == 0)
-		ca.flags |= CLONE_NEWNET;
 	MUST(fd = open(test_program("libexec/sbx/init"), O_PATH | O_CLOEXEC));
 	MUST(exe = fcntl(fd, F_DUPFD_CLOEXEC, 20));
 	close(fd);
 	MUST(sock = fcntl(sock, F_DUPFD_CLOEXEC, 21));
 	MUST(pipe2(go, O_CLOEXEC));
+	MUST(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, word));
 	MUST(s->init = (pid_t)syscall(SYS_clone3, &ca, sizeof(ca)));
 	if (s->init == 0) {
 		close(go[1]);
-		init_child(exe, sock, go[0], o->root);
+		init_child(exe, sock, word[1], go[0]);
 	}
 	close(exe);
 	close(sock);
@@ -242,6 +273,8 @@ init_start(struct session *s, const struct session_opts *o, int sock)
 	map(s->init, "gid_map");
 	MUST(write(go[1], "", 1));
 	close(go[1]);
+	close(word[1]);
+	init_tell(o, word[0]);
 }
 
 /*
