@@ -13,9 +13,9 @@
  *
  * Little endian. The attribute is the kernel's struct ovl_fb, with the real
  * file's handle in it; it is empty where the real filesystem has no handles,
- * and of a folder that was not copied up. A folder that lies on none is not
- * in the list. Inode 0 and no attribute: the session wrote into a filesystem
- * that is mounted below the project, at the path.
+ * and of a folder that was not copied up, or not from there. A folder that
+ * lies on none is not in the list. Inode 0 and no attribute: the session wrote
+ * into a filesystem that is mounted below the project, at the path.
  */
 #ifndef COMMON_ORIGINS_H
 #define COMMON_ORIGINS_H

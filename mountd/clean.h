@@ -119,6 +119,9 @@ bool	fold_lower(struct clean *, const char *path, const char *above,
  * the list. */
 int	fold_undo(struct clean *, const char *path, const char *lower,
 	    bool has_lower);
+/* A whiteout in a folder of the layer, and the mark of a copy on that: the
+ * kernel knows whiteouts in others only while something lies below them. */
+int	fold_hide(int dir, const char *name);
 /* In place of a whiteout: a folder that shows nothing of the base's. */
 int	fold_open(struct clean *, const char *path);
 /* Makes it lie on nothing, with copies of all that showed through. */

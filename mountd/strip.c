@@ -106,7 +106,7 @@ strip_absent(struct clean *c, const struct strip *s, const char *path,
 		return (clean_later(c, LATER_REMOVE, path));
 	if ((dir = at_parent(c->u, path, &name)) == -1)
 		return (-1);
-	r = whiteout_make(dir, name);
+	r = fold_hide(dir, name);
 	close(dir);
 	return (r);
 }

@@ -1,6 +1,5 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -116,64 +115,56 @@ fold_lower(struct clean *c, const char *path, const char *above,
 	return (false);
 }
 
-/* True also where that cannot be known. */
-static bool
-fold_has_whiteout(int fd)
-{
-	struct dirent	*de;
-	struct stat	 st;
-	DIR		*d;
-	int		 own;
-	bool		 has = false;
-
-	own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (own == -1 || (d = fdopendir(own)) == NULL) {
-		if (own != -1)
-			close(own);
-		return (true);
-	}
-	while (!has && (de = readdir(d)) != NULL)
-		has = fstatat(own, de->d_name, &st, AT_SYMLINK_NOFOLLOW) ==
-		    0 && whiteout_is(&st);
-	closedir(d);
-	return (has);
-}
-
-/* Without an origin a folder that is not merged, or that a live session knows
- * as such, shows the names that were removed in it: then it keeps that. */
-static bool
-fold_keeps_origin(const struct clean *c, int fd, const char *path)
-{
-	return ((c->merged != -1 || !at_is_dir(c->base, path)) &&
-	    fold_has_whiteout(fd));
-}
-
-/* Takes the marks off, and which folder it was copied from: it is going to
- * lie on another one, and a review would take that for the owner's doing. */
-static int
-fold_drop(struct clean *c, const char *path)
-{
-	int	fd, r = 0;
-
-	if ((fd = at_open(c->u, path, O_PATH | O_DIRECTORY)) == -1)
-		return (-1);
-	if ((removexattr(fdpath(fd).s, xattr_name(XATTR_OPAQUE)) == -1 &&
-	    errno != ENODATA) ||
-	    (removexattr(fdpath(fd).s, xattr_name(XATTR_REDIRECT)) == -1 &&
-	    errno != ENODATA) ||
-	    (!fold_keeps_origin(c, fd, path) &&
-	    removexattr(fdpath(fd).s, xattr_name(XATTR_ORIGIN)) == -1 &&
-	    errno != ENODATA))
-		r = -1;
-	close(fd);
-	return (r);
-}
-
 static int
 fold_mark(int fd, enum xattr mark, const char *value)
 {
 	return (setxattr(fdpath(fd).s, xattr_name(mark), value,
 	    strlen(value), 0));
+}
+
+static int
+fold_unmark(int fd, enum xattr mark)
+{
+	if (removexattr(fdpath(fd).s, xattr_name(mark)) == -1 &&
+	    errno != ENODATA)
+		return (-1);
+	return (0);
+}
+
+int
+fold_hide(int dir, const char *name)
+{
+	if (setxattr(fdpath(dir).s, xattr_name(XATTR_ORIGIN), "", 0,
+	    XATTR_CREATE) == -1 && errno != EEXIST)
+		return (-1);
+	return (whiteout_make(dir, name));
+}
+
+/*
+ * From now on it lies on nothing (opaque), or on the real one. The mark of
+ * the one comes before that of the other place goes: at no moment a wrong
+ * folder shows through.
+ *
+ * Which folder it was copied from is forgotten: a review would miss that one
+ * below it and take it for the owner's doing. But it stays a copy, of who
+ * knows what. Without an origin the kernel would at its next look write down
+ * whatever is there then, as if the session had begun with that; and where
+ * nothing is, it would look for no whiteouts, and show the names they hide.
+ */
+static int
+fold_lay(struct clean *c, const char *path, bool opaque)
+{
+	int	fd, r;
+
+	if ((fd = at_open(c->u, path, O_PATH | O_DIRECTORY)) == -1)
+		return (-1);
+	if ((r = fold_mark(fd, XATTR_ORIGIN, "")) == 0)
+		r = opaque ? fold_mark(fd, XATTR_OPAQUE, "y") :
+		    fold_unmark(fd, XATTR_OPAQUE);
+	if (r == 0)
+		r = fold_unmark(fd, XATTR_REDIRECT);
+	close(fd);
+	return (r);
 }
 
 /* A folder of the layer whose place below was implied by the one above it:
@@ -299,7 +290,7 @@ fold_undo_base(struct clean *c, const char *path)
 			continue;
 		r = at_join(path, ns.v[i], sub);
 		if (r == 0 && !clean_listed(c, sub))
-			r = whiteout_make(dir, ns.v[i]);
+			r = fold_hide(dir, ns.v[i]);
 	}
 	if (dir != -1)
 		close(dir);
@@ -356,7 +347,7 @@ fold_undo(struct clean *c, const char *path, const char *lower,
 	names_free(&own);
 	if (r == 0)
 		r = fold_undo_base(c, path);
-	return (r == 0 ? fold_drop(c, path) : -1);
+	return (r == 0 ? fold_lay(c, path, false) : -1);
 }
 
 int
@@ -379,19 +370,6 @@ fold_open(struct clean *c, const char *path)
 	if (from != -1)
 		close(from);
 	close(dir);
-	return (r);
-}
-
-static int
-fold_mark_opaque(struct clean *c, const char *path)
-{
-	int	fd, r;
-
-	if (fold_drop(c, path) == -1 ||
-	    (fd = at_open(c->u, path, O_PATH | O_DIRECTORY)) == -1)
-		return (-1);
-	r = fold_mark(fd, XATTR_OPAQUE, "y");
-	close(fd);
 	return (r);
 }
 
@@ -430,5 +408,5 @@ fold_flatten(struct clean *c, const char *path, const char *lower,
 	if (r == 0 && has_lower)
 		r = fold_bring_lower(c, path, lower, true, &own);
 	names_free(&own);
-	return (r == 0 ? fold_mark_opaque(c, path) : -1);
+	return (r == 0 ? fold_lay(c, path, true) : -1);
 }

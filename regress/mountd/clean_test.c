@@ -71,6 +71,55 @@ CASE(partly, "what is not among a landing's paths stays in the session")
 	drive_end();
 }
 
+/*
+ * Names that were removed in a folder stay away, and keep nobody from removing
+ * it, when the owner has taken the real one from below it.
+ */
+static void
+below_gone(struct drive *d, const char *change, const char *const *listed,
+    const char *want, enum how how)
+{
+	struct m_SID	sid = { .session = d->id };
+
+	reset();
+	START(d);
+	ATF_REQUIRE_EQ(0, drive_sh(d, "%s", change));
+	if (how == STOPPED)
+		drive_release(d);
+	ATF_REQUIRE_MSG(drive_clean(d, how != STOPPED, true, listed),
+	    "%s: %s: %s", change, d->code, d->text);
+	ATF_REQUIRE_EQ(0, test_sh("rm -r '%s'/proj/d*", test_scratch()));
+	if (how == STOPPED)
+		START(d);
+	else
+		ATF_REQUIRE(drive_ask(d, MSG_REFRESH, -1, &sid,
+		    MSG_REFRESHED));
+	strlcpy(inside, drive_out(d, "ls -R d"), sizeof(inside));
+	ATF_CHECK_MSG(strcmp(inside, want) == 0, "%s: %s: %s", change,
+	    how == STOPPED ? "stopped" : "live", inside);
+	ATF_CHECK_EQ(0, drive_sh(d, "rm -r d && test ! -e d"));
+	drive_release(d);
+	drive_erase(d);
+}
+
+CASE(below, "what was removed in a folder stays so without the real one")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	enum how	how;
+
+	drive_begin();
+	for (how = STOPPED; how <= LIVE; how++) {
+		/* Moved there, with a part of what came along; made anew;
+		 * opened where it was removed. */
+		below_gone(&d, "rm -r d; mv d2 d", LISTED("d/a", "d/sub/c"),
+		    "d:\nsub\n\nd/sub:", how);
+		below_gone(&d, "rm -r d; mkdir d; echo z >d/z",
+		    LISTED("d/a"), "d:\nz", how);
+		below_gone(&d, "rm -r d", LISTED("d/a"), "d:", how);
+	}
+	drive_end();
+}
+
 CASE(open_files, "an open file shows what a discard makes of it; what is "
     "written later is kept")
 {
@@ -326,6 +375,7 @@ EACH(discarded_held, "every kind discarded, everything held open",
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, partly);
+	ATF_TP_ADD_TC(tp, below);
 	ATF_TP_ADD_TC(tp, open_files);
 	ATF_TP_ADD_TC(tp, pending);
 	ATF_TP_ADD_TC(tp, running);
