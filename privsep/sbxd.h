@@ -99,6 +99,7 @@ struct session {
 	uint32_t	 release;	/* RELEASE's number */
 	bool		 pristine;	/* its project's layer is empty */
 	bool		 unsynced;	/* record or seal is not on disk yet */
+	int		 unsafe;	/* errno: and could not be put there */
 	struct event	*sync;
 	/* removal: who waits for it, if anybody does */
 	bool		 erase;

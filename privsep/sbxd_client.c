@@ -78,10 +78,29 @@ client_session(struct peer *p, uint32_t id, const char *sid)
 	return (s);
 }
 
+/* What may become of its record, before what was noted at its start. */
+static struct strv
+client_notes(const struct session *s, const char **v)
+{
+	const struct strv	*notes = &s->rec.r.notes;
+	size_t			 i, n = 0;
+
+	if (s->unsafe == 0 || s->erase)
+		return (*notes);
+	errno = s->unsafe;
+	v[n++] = state_why("a power cut may cost this session, since its "
+	    "record could not be written to the disk");
+	for (i = 0; i < notes->n && n < LIMIT_NOTES; i++)
+		v[n++] = notes->v[i];
+	v[n] = NULL;
+	return ((struct strv){ n, v });
+}
+
 void
 client_send_session(struct client *c, uint32_t id, const struct session *s)
 {
 	const struct m_RECORD	*r = &s->rec.r;
+	const char		*notes[LIMIT_NOTES + 1];
 	struct m_SESSION	 m = {
 		.session = r->session, .name = r->name,
 		.state = s->erase ? "removed" : session_state(s),
@@ -90,7 +109,8 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 		.cwd = r->cwd, .argv = r->argv, .hide = r->hide, .ro = r->ro,
 		.network = r->network, .created = r->created,
 		.ended = r->ended, .exited = r->exited, .status = r->status,
-		.reason = r->reason, .notes = r->notes
+		.reason = r->reason,
+		.notes = client_notes(s, notes)
 	};
 
 	peer_send(c->peer, MSG_SESSION, id, -1, &m);

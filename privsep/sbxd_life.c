@@ -235,7 +235,6 @@ resume_record(struct session *s, const struct m_RESUME *m)
 static void
 resume_begin(struct session *s)
 {
-	session_sync(s);
 	s->state = S_STARTING;
 	s->started = s->mounted = s->netup = s->sealed = s->went = false;
 	s->killed = s->released = s->pristine = s->empty = false;
@@ -322,6 +321,7 @@ client_on_resume(struct peer *p, struct msg *msg)
 
 	if ((s = resume_session(p, msg->id, m)) == NULL)
 		return;
+	session_sync(s);
 	if (resume_record(s, m) == -1) {
 		peer_error(p, msg->id, "state.failed", "the record of session "
 		    "%s: %s", m->session, strerror(errno));

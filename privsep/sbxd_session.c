@@ -15,6 +15,7 @@
 #include "../common/ids.h"
 #include "../common/log.h"
 #include "sbxd.h"
+#include "whole.h"
 
 #define SYNC_AFTER	100000	/* microseconds after the start */
 #define IDLE_SECONDS	2	/* of an embedded suite nobody uses */
@@ -119,9 +120,11 @@ session_save(struct session *s)
 {
 	s->unsynced = true;
 	s->rec.r.state = state_names[s->state];
-	if (record_save(&s->rec, s->dir) == -1)
+	if (record_save(&s->rec, s->dir) == -1) {
+		s->unsafe = errno;
 		log_warn("writing the record of session %s",
 		    s->rec.r.session);
+	}
 }
 
 static int
@@ -137,20 +140,42 @@ file_sync(int dir, const char *name)
 	return (r);
 }
 
+/* The kernel tells once of what it could not write: another sync of the same
+ * file would succeed. */
+static int
+session_again(struct session *s)
+{
+	const char	*why;
+	uint8_t		*seal;
+	size_t		 len;
+	int		 r;
+
+	if (record_save(&s->rec, s->dir) == -1)
+		return (-1);
+	seal = whole_read(s->dir, "seal", LIMIT_SEAL, &len, &why);
+	if (seal == NULL)
+		return (errno == ENOENT ? 0 : -1);
+	r = whole_write(s->dir, "seal", seal, len, false);
+	free(seal);
+	return (r);
+}
+
+/* What fails is tried again with what comes next of the session. */
 void
 session_sync(struct session *s)
 {
 	if (!s->unsynced)
 		return;
-	s->unsynced = false;
-	if (file_sync(s->dir, "record") == -1 ||
-	    file_sync(s->dir, "seal") == -1 || fsync(s->dir) == -1 ||
-	    fsync(sbxd.dir) == -1) {
-		/* Tried again with what comes next of it. */
-		s->unsynced = true;
-		log_warn("syncing the record of session %s",
-		    s->rec.r.session);
+	if ((s->unsafe == 0 || session_again(s) == 0) &&
+	    file_sync(s->dir, "record") == 0 &&
+	    file_sync(s->dir, "seal") == 0 && fsync(s->dir) == 0 &&
+	    fsync(sbxd.dir) == 0) {
+		s->unsynced = false;
+		s->unsafe = 0;
+		return;
 	}
+	s->unsafe = errno;
+	log_warn("syncing the record of session %s", s->rec.r.session);
 }
 
 static void
