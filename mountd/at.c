@@ -39,6 +39,44 @@ at_is_dir(int root, const char *path)
 	return (at_stat(root, path, &st) && S_ISDIR(st.st_mode));
 }
 
+/* What readdir gives for every folder. */
+static bool
+name_is_dots(const char *name)
+{
+	return (strcmp(name, ".") == 0 || strcmp(name, "..") == 0);
+}
+
+static DIR *
+at_opendir(int root, const char *path)
+{
+	DIR	*d;
+	int	 fd;
+
+	if ((fd = at_open(root, path, O_RDONLY | O_DIRECTORY)) == -1)
+		return (NULL);
+	if ((d = fdopendir(fd)) == NULL)
+		close(fd);
+	return (d);
+}
+
+bool
+at_is_empty(int root, const char *path)
+{
+	struct dirent	*de;
+	DIR		*d;
+	bool		 empty;
+
+	if ((d = at_opendir(root, path)) == NULL)
+		return (false);
+	do {
+		errno = 0;
+		de = readdir(d);
+	} while (de != NULL && name_is_dots(de->d_name));
+	empty = de == NULL && errno == 0;
+	closedir(d);
+	return (empty);
+}
+
 int
 at_parent(int root, const char *path, const char **name)
 {
@@ -120,18 +158,13 @@ names_read(int root, const char *path, struct names *ns)
 {
 	struct dirent	*de;
 	DIR		*d;
-	int		 fd, r = 0;
+	int		 r = 0;
 
 	memset(ns, 0, sizeof(*ns));
-	if ((fd = at_open(root, path, O_RDONLY | O_DIRECTORY)) == -1)
+	if ((d = at_opendir(root, path)) == NULL)
 		return (-1);
-	if ((d = fdopendir(fd)) == NULL) {
-		close(fd);
-		return (-1);
-	}
 	while (r == 0 && (errno = 0, de = readdir(d)) != NULL)
-		if (strcmp(de->d_name, ".") != 0 &&
-		    strcmp(de->d_name, "..") != 0)
+		if (!name_is_dots(de->d_name))
 			r = names_add(ns, de->d_name);
 	if (errno != 0)
 		r = -1;

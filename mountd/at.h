@@ -13,6 +13,8 @@ int	at_open(int root, const char *path, int flags);
 /* False where there is nothing. */
 bool	at_stat(int root, const char *path, struct stat *);
 bool	at_is_dir(int root, const char *path);
+/* A folder with nothing in it; false also where that cannot be known. */
+bool	at_is_empty(int root, const char *path);
 /* The folder that path lies in, O_PATH; *name is its last part. */
 int	at_parent(int root, const char *path, const char **name);
 /* dir/name into out[PATH_MAX]; -1 ENAMETOOLONG. */

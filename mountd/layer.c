@@ -1,7 +1,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "../common/path.h"
+#include "at.h"
 #include "attr.h"
 #include "fault.h"
 #include "fs.h"
@@ -309,28 +309,13 @@ layer_is_unborn(int store)
 static bool
 upper_is_empty(int store, unsigned int n)
 {
-	struct dirent	*de;
-	DIR		*d;
-	int		 u, fd;
-	bool		 empty = true;
+	bool	empty;
+	int	u;
 
 	if ((u = layer_upper(store, n)) == -1)
 		return (false);
-	fd = openat(u, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	empty = at_is_empty(u, "");
 	close(u);
-	if (fd == -1)
-		return (false);
-	if ((d = fdopendir(fd)) == NULL) {
-		close(fd);
-		return (false);
-	}
-	errno = 0;
-	while (empty && (de = readdir(d)) != NULL)
-		empty = strcmp(de->d_name, ".") == 0 ||
-		    strcmp(de->d_name, "..") == 0;
-	if (errno != 0)
-		empty = false;
-	closedir(d);
 	return (empty);
 }
 

@@ -213,19 +213,6 @@ strip_everything(struct clean *c, struct strip *s)
 	return (r);
 }
 
-static bool
-strip_is_empty(struct clean *c, const char *path)
-{
-	struct names	ns;
-	bool		empty;
-
-	if (names_read(c->u, path, &ns) == -1)
-		return (false);
-	empty = ns.n == 0;
-	names_free(&ns);
-	return (empty);
-}
-
 /* For a discard a folder gets the real one's owner and mode back. */
 static int
 strip_attr(struct clean *c, const struct strip *s, bool *same)
@@ -264,7 +251,7 @@ strip_settle(struct clean *c, const struct strip *s)
 	if (s->held)
 		return (s->changed || s->exact ?
 		    names_add(&c->left, s->path) : 0);
-	if (!same || !strip_is_empty(c, s->path))
+	if (!same || !at_is_empty(c->u, s->path))
 		return (0);
 	return (step_aside(c, s->path, false));
 }
