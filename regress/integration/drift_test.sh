@@ -1,34 +1,14 @@
 # What the owner does to a real file after the session has made its copy.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-json() {
-	python3 -c '
-import json, sys
-o = json.load(open(sys.argv[1]))
-for w in sys.argv[2:]:
-    assert eval(w.replace("\n", " "), {"o": o}), (w, o)
-' "$@" || atf_fail "$1 is not as it should be"
-}
-
-# as_owner DIR COMMAND...: git as the folder's owner would call it.
-as_owner() {
-	as=$(stat -c %U "$1")
-	shift
-	if [ "$as" = root ]; then
-		"$@"
-	else
-		sbx-as "$as" "$@"
-	fi
-}
-
 # drift_kind tracked|untracked|none: what git knows of the files in $P.
 drift_kind()
 {
 	case $1 in
 	tracked)
 		chown -R --reference="$P" "$P"
-		as_owner "$P" git -C "$P" add .
-		as_owner "$P" git -C "$P" commit -qm copied
+		int_as_owner "$P" git -C "$P" add .
+		int_as_owner "$P" git -C "$P" commit -qm copied
 		;;
 	none)
 		rm -rf "$P/.git"
@@ -61,7 +41,7 @@ copied_seen()
 {
 	atf_check -s exit:1 -o save:r.json -e ignore sbxctl apply --yes \
 	    --json "$sid"
-	json r.json 'o["error"] == "land.drifted"' \
+	int_json r.json 'o["error"] == "land.drifted"' \
 	    '{"gone", "renamed", "saved", "folder/in"}
 	    == {f["path"] for f in o["files"] if "drift" in f}'
 	int_same "$before" "$(sbx_tree "$P")" "a refused landing wrote"
@@ -135,13 +115,13 @@ swapped_seen()
 {
 	atf_check -s exit:1 -o save:r.json -e ignore sbxctl apply --yes \
 	    --json "$sid"
-	json r.json 'o["error"] == "land.drifted"' \
+	int_json r.json 'o["error"] == "land.drifted"' \
 	    '{"swap/f", "swap/g", "swap/new", "up/in/f", "up/in/g",
 	    "up/in/new", "ren/f", "ren2/f", "ren2/g", "ren2/h", "ren2/new",
 	    "wh/f", "wh/g", "wh/h", "wh/new"}
 	    == {f["path"] for f in o["files"] if "drift" in f}'
 	atf_check -o save:r.json sbxctl changes --json "$sid"
-	json r.json '{"calm/f", "calm/g", "calm/new", "back/f", "back/g", "back/new",
+	int_json r.json '{"calm/f", "calm/g", "calm/new", "back/f", "back/g", "back/new",
 	    "created"}
 	    == {f["path"] for f in o["files"] if "drift" not in f}'
 	int_same "$before" "$(sbx_tree "$P")" "a refused landing wrote"
@@ -282,7 +262,7 @@ undone_swapped_body()
 	atf_check -o inline:'done\na\nb\nz\nagain\n' cat swapped.out
 	atf_check -s exit:1 -o save:r.json -e ignore sbxctl apply --yes \
 	    --json "$sid"
-	json r.json 'o["error"] == "land.drifted"' '{"d/b", "d/c"}
+	int_json r.json 'o["error"] == "land.drifted"' '{"d/b", "d/c"}
 	    == {f["path"] for f in o["files"] if "drift" in f}'
 	int_same "$before" "$(sbx_tree "$P")" "a refused landing wrote"
 	exec 9>&-

@@ -1,29 +1,9 @@
 # changes, diff, patch, apply, discard: of stopped sessions.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-json() {
-	python3 -c '
-import json, sys
-o = json.load(open(sys.argv[1]))
-for w in sys.argv[2:]:
-    assert eval(w.replace("\n", " "), {"o": o}), (w, o)
-' "$@" || atf_fail "$1 is not as it should be"
-}
-
 # digest: of the session $sid, as changes prints it.
 digest() {
 	sbxctl changes "$sid" | sed -n 's/^digest *//p'
-}
-
-# as_owner DIR COMMAND...: git as the folder's owner would call it.
-as_owner() {
-	as=$(stat -c %U "$1")
-	shift
-	if [ "$as" = root ]; then
-		"$@"
-	else
-		sbx-as "$as" "$@"
-	fi
 }
 
 # patched: the patch, applied by git apply inside a copy of the repository and
@@ -76,8 +56,8 @@ round_one()
 	printf '#!/bin/sh\necho run\n' >"$P/script"
 	chmod 755 "$P/script"
 	chown -R --reference="$P" "$P"
-	as_owner "$P" git -C "$P" add .
-	as_owner "$P" git -C "$P" commit -qm more
+	int_as_owner "$P" git -C "$P" add .
+	int_as_owner "$P" git -C "$P" commit -qm more
 	run --keep -- sh -ec '
 		sed -i s/two/2/ a.txt; printf "d\n" >>noeol; printf q >>crlf
 		rm -r gone; mv moved moved2; mv script tool; chmod 644 tool
@@ -97,7 +77,7 @@ round_one()
 		atf_check -o ignore grep -e "^  *\(${l%%  *}\)  ${l#*  }" changes
 	done
 	atf_check -o save:changes.json sbxctl changes --json "$sid"
-	json changes.json "o['session'] == '$sid'" "o['target'] == '$P'" \
+	int_json changes.json "o['session'] == '$sid'" "o['target'] == '$P'" \
 	    'o["skipped"] == []' 'o["ignored"] == []' \
 	    '{"path", "kind", "old_mode", "new_mode", "old_size", "new_size",
 	    "insertions", "deletions"} <= set(o["files"][0])' \
@@ -121,7 +101,7 @@ round_one()
 	# Nothing waits any more, and nothing of ours is in the repository.
 	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
 	atf_check -o empty find "$P" -name .git -prune -o -name '*sbx*' -print
-	as_owner "$P" git -C "$P" status -s >status
+	int_as_owner "$P" git -C "$P" status -s >status
 	atf_check -o match:'D gone/one' -o not-match:sbx cat status
 	atf_check -o ignore sbxctl rm "$sid"
 }
@@ -163,7 +143,7 @@ names_one()
 		            else b"m" * 255, "wb") as f:
 		            f.write(b"other" + n)
 	EOT
-	as_owner "$P" sh -c "cd $P && python3 $tools/names old && git add . &&
+	int_as_owner "$P" sh -c "cd $P && python3 $tools/names old && git add . &&
 	    git commit -qm names"
 	int_keep python3 "$tools/names" new
 	atf_check -o save:list sbxctl changes "$sid"
@@ -173,11 +153,11 @@ names_one()
 	atf_check -o save:diff sbxctl diff "$sid"
 	atf_check -s exit:1 -o empty grep -aP '[\x00-\x08\x0b-\x1f\x7f]' diff
 	atf_check -o save:c.json sbxctl changes --json "$sid"
-	json c.json 'len(o["files"]) == 54' \
+	int_json c.json 'len(o["files"]) == 54' \
 	    'any(f.get("path_b64") == "//4=" for f in o["files"])' \
 	    'any(f["path"] == "new\nline" for f in o["files"])'
 	patched
-	as_owner "$P" git -C "$P" status >status || atf_fail status
+	int_as_owner "$P" git -C "$P" status >status || atf_fail status
 	atf_check -o ignore sbxctl rm "$sid"
 }
 names_body()
@@ -239,8 +219,8 @@ drift_one()
 		echo "$f" >"$P/$f"
 	done
 	chown -R --reference="$P" "$P"
-	as_owner "$P" git -C "$P" add .
-	as_owner "$P" git -C "$P" commit -qm drift
+	int_as_owner "$P" git -C "$P" add .
+	int_as_owner "$P" git -C "$P" commit -qm drift
 	run --keep -- sh -c 'for f in edited replaced removed same touched quiet
 	    do echo in >>$f; done; echo in >created; rm -r dir; rm a.txt' \
 	    2>err || atf_fail "$(cat err)"
@@ -265,7 +245,7 @@ drift_one()
 	atf_check -o match:'drifted' sbxctl changes "$sid"
 	atf_check -s exit:1 -o save:r.json -e ignore sbxctl apply --yes \
 	    --json "$sid"
-	json r.json 'o["error"] == "land.drifted"' \
+	int_json r.json 'o["error"] == "land.drifted"' \
 	    '{"edited", "replaced", "removed", "created", "a.txt", "dir/late",
 	    "dir/inner"} == {f["path"] for f in o["files"] if "drift" in f}'
 	# The owner's folder with something new in it is not deleted, nor what
@@ -314,7 +294,7 @@ discarded_one()
 	    "cd $P && sbxctl discard --yes $sid .gitignore"
 	atf_check -o match:'A  q' -o match:'srcs/main.c' sbxctl changes "$sid"
 	atf_check -o save:d.json sbxctl discard --yes --json "$sid"
-	json d.json "o['session'] == '$sid'" 'o["discarded"] > 0'
+	int_json d.json "o['session'] == '$sid'" 'o["discarded"] > 0'
 	atf_check -o match:'^0 files changed' -o not-match:skipped \
 	    sbxctl changes "$sid"
 	int_same "$before" "$(sbx_tree "$P")" "a discard touched the real files"
@@ -370,8 +350,8 @@ kinds_one()
 	done
 	chown -R --reference="$P" "$P/k"
 	chmod 4755 "$P/k/suid"
-	as_owner "$P" git -C "$P" add .
-	as_owner "$P" git -C "$P" commit -qm kinds
+	int_as_owner "$P" git -C "$P" add .
+	int_as_owner "$P" git -C "$P" commit -qm kinds
 	run --keep -- sh -ec '
 		cd k; rm file; mkdir file; echo x >file/x; rm -r dir
 		echo now >dir; rm file2; ln -s exec file2; chmod +x exec
@@ -389,7 +369,7 @@ kinds_one()
 		atf_check -o ignore grep -e "$l" list
 	done
 	atf_check -o save:k.json sbxctl changes --json "$sid"
-	json k.json '{"k/fifo", "k/sock"} <= {s["path"] for s in o["skipped"]}' \
+	int_json k.json '{"k/fifo", "k/sock"} <= {s["path"] for s in o["skipped"]}' \
 	    'all(s["reason"] for s in o["skipped"])' \
 	    'any(".git" in s["path"] for s in o["skipped"])' \
 	    'sum(i["files"] for i in o["ignored"]) == 2' \
@@ -592,7 +572,7 @@ config_one()
 	    "filter.x.clean=touch $pwn/c; cat" "core.autocrlf=true" \
 	    "diff.x.textconv=touch $pwn/d; cat" diff.noprefix=true \
 	    color.ui=always core.quotePath=false apply.whitespace=error; do
-		as_owner "$P" git -C "$P" config "${c%%=*}" "${c#*=}"
+		int_as_owner "$P" git -C "$P" config "${c%%=*}" "${c#*=}"
 	done
 	int_keep sh -c 'printf "* filter=x diff=x text\n" >.gitattributes
 	    printf "a\r\nb  \n" >crlf; echo "x  " >>a.txt
@@ -631,7 +611,7 @@ nogit_one()
 	atf_check -o inline:'u\nin\n' cat "$P/untracked"
 	atf_check -o ignore sbxctl rm "$sid"
 	# C55: the git folder of a linked worktree lies elsewhere.
-	as_owner "$P" git -C "$P" worktree add -q "$P.wt"
+	int_as_owner "$P" git -C "$P" worktree add -q "$P.wt"
 	git_before=$(sbx_tree "$P/.git")
 	main=$P
 	P=$P.wt

@@ -2,15 +2,6 @@
 # in the layer where it could not be cleaned.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-json() {
-	python3 -c '
-import json, sys
-o = json.load(open(sys.argv[1]))
-for w in sys.argv[2:]:
-    assert eval(w.replace("\n", " "), {"o": o}), (w, o)
-' "$@"
-}
-
 # landed: a session that landed twice; $sid, and its folder $land.
 landed() {
 	int_keep sh -ec 'echo in >>a.txt; rm -f Makefile; mkdir -p n; echo n >n/n
@@ -53,7 +44,7 @@ removed_one()
 	atf_check test ! -e "$one"
 	int_same "$theirs" "$(sbx_tree "$two")" "another session's was touched"
 	atf_check -o save:out.json sbxctl rm --json "$sid"
-	json out.json 'o["removed"] is True' '"warning" not in o'
+	int_json out.json 'o["removed"] is True' '"warning" not in o'
 	atf_check -o empty find "$P" -name '*sbx-land*'
 	int_same "$before" "$(int_bytes "$P")" "the project was touched"
 	grep -c " forget session=$sid .*result=ok" "$SBX_STATE/sbxd/audit" ||
@@ -114,7 +105,7 @@ foreign_one()
 	echo mine >"$land/1/mine"
 	atf_check -e save:err -o save:out.json sbxctl rm --json "$sid"
 	atf_check_equal 1 "$(wc -l <err)"
-	json out.json 'o["removed"]' '"has something in it" in o["warning"]'
+	int_json out.json 'o["removed"]' '"has something in it" in o["warning"]'
 	atf_check -o inline:"$land/1/mine\n" find "$land" -type f \
 	    ! -name .gitignore
 	rm -rf "$land"
@@ -308,7 +299,7 @@ unclean_body()
 		atf_check -o ignore grep -F "sbxctl discard --yes $sid" \
 		    warned.err
 		if [ -n "$form" ]; then
-			json warned.out 'o["landed"] == 2' \
+			int_json warned.out 'o["landed"] == 2' \
 			    '"could not be cleaned" in o["warning"]'
 		else
 			atf_check -o match:'2 files landed' cat warned.out

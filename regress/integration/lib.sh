@@ -352,3 +352,24 @@ int_same() {
 		atf_fail "${3:-these differ}"
 	fi
 }
+
+# int_json FILE EXPRESSION...: each is true of the object o in the file.
+int_json() {
+	python3 -c '
+import json, sys
+o = json.load(open(sys.argv[1]))
+for w in sys.argv[2:]:
+    assert eval(w.replace("\n", " "), {"o": o}), (w, o)
+' "$@" || atf_fail "$1 is not as it should be"
+}
+
+# int_as_owner DIR COMMAND...: git as the folder's owner would call it.
+int_as_owner() {
+	int_as=$(stat -c %U "$1")
+	shift
+	if [ "$int_as" = root ]; then
+		"$@"
+	else
+		sbx-as "$int_as" "$@"
+	fi
+}

@@ -2,16 +2,6 @@
 # what a second command over the same layer finds.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-# jsonof FILE EXPRESSION...: of the object o.
-jsonof() {
-	python3 -c '
-import json, sys
-o = json.load(open(sys.argv[1]))
-for w in sys.argv[2:]:
-    assert eval(w, {"o": o}), (w, o)
-' "$@" || atf_fail "jsonof $*"
-}
-
 # generation SID: of its record.
 generation() {
 	python3 -c '
@@ -64,7 +54,7 @@ stopped_body()
 		echo up; while :; do sleep 0.1; done'
 	int_wait_file tidy.out up
 	atf_check -o save:stop.json sbxctl stop --json "$sid"
-	jsonof stop.json 'o["state"] == "ended"' 'o["status"] == 7' \
+	int_json stop.json 'o["state"] == "ended"' 'o["status"] == 7' \
 	    'o["reason"] == "stopped by uid:0"'
 	wait "$live" || :
 	exec 9>&-

@@ -1,15 +1,6 @@
 # ls, show, rm, doctor, version, their JSON, and how a session is named.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-json() {
-	python3 -c '
-import json, sys
-o = json.load(open(sys.argv[1]))
-for w in sys.argv[2:]:
-    assert eval(w, {"o": o}), (w, o)
-' "$@" || atf_fail "$1 is not as it should be"
-}
-
 atf_test_case listed
 listed_head()
 {
@@ -22,14 +13,14 @@ listed_body()
 	int_who user
 	atf_check -o empty -e inline:'sbxctl: no sessions\n' sbxctl ls
 	atf_check -o save:ls.json sbxctl ls --json
-	json ls.json 'o == {"sessions": []}'
+	int_json ls.json 'o == {"sessions": []}'
 	mkdir "$P/h"
 	run --keep --name "my name" --hide h --ro src --no-network -- \
 	    sh -c 'exit 5' "a b" 2>err && atf_fail status
 	int_kept err
 	atf_check -o match:"^$sid  *my name  *ended 5 .* $P " sbxctl ls
 	atf_check -o save:ls.json sbxctl ls --json
-	json ls.json 'len(o["sessions"]) == 1' \
+	int_json ls.json 'len(o["sessions"]) == 1' \
 	    "o['sessions'][0]['session'] == '$sid'" \
 	    'o["sessions"][0]["name"] == "my name"' \
 	    'o["sessions"][0]["state"] == "ended"' \
@@ -41,7 +32,7 @@ listed_body()
 	    'o["sessions"][0]["owner"] == "uid:0"' \
 	    'abs(o["sessions"][0]["ended"] - o["sessions"][0]["created"]) < 60'
 	atf_check -o save:show.json sbxctl show --json "$sid"
-	json show.json "o['session'] == '$sid'" 'o["status"] == 5' \
+	int_json show.json "o['session'] == '$sid'" 'o["status"] == 5' \
 	    "o['hide'] == ['$P/h']" "o['ro'] == ['$P/src']"
 	atf_check -o match:"^session *$sid" -o match:"^hidden *$P/h" \
 	    -o match:"^read-only *$P/src" -o match:'^network *none' \
@@ -124,7 +115,7 @@ removed_one()
 	int_refused 1 --discard sbxctl rm "$sid"
 	int_state_check "$sid"
 	atf_check -o save:rm.json sbxctl rm --discard --json "$sid"
-	json rm.json "o == {'session': '$sid', 'removed': True}"
+	int_json rm.json "o == {'session': '$sid', 'removed': True}"
 	int_state_check
 	int_same "$before" "$(sbx_tree "$P")"
 	int_refused 1 "$sid" sbxctl show "$sid"
@@ -194,7 +185,7 @@ doctor_body()
 	int_clean_mark
 	atf_check -o match:'^no suite is running' sbxctl version
 	atf_check -o save:v.json sbxctl version --json
-	json v.json 'o["suite"] is None' 'o["protocol"] == 1'
+	int_json v.json 'o["suite"] is None' 'o["protocol"] == 1'
 	atf_check -o save:text sbxctl doctor
 	atf_check -o match:'^ok  *kernel' -o match:'sessions can run here' \
 	    -o not-match:'^fail' cat text
@@ -208,9 +199,9 @@ doctor_body()
 		    sbx-as "$other" env SBX_STATE="$SBX_STATE" sbxctl $c
 	done
 	atf_check -o save:v.json sbxctl version --json
-	json v.json "o['suite']['socket'] == '$SBX_STATE/sbxd.sock'"
+	int_json v.json "o['suite']['socket'] == '$SBX_STATE/sbxd.sock'"
 	atf_check -o save:d.json sbxctl doctor --json
-	json d.json 'o["ok"] is True' \
+	int_json d.json 'o["ok"] is True' \
 	    'any(c["what"] == "state" for c in o["checks"])' \
 	    'len([c for c in o["checks"] if c["level"] == "ok"]) >= 5' \
 	    'all(c["text"] for c in o["checks"])'

@@ -1,16 +1,6 @@
 # du and gc: what sessions take on the disk, and what goes of it unasked.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-# jsonof FILE EXPRESSION...: of the object o.
-jsonof() {
-	python3 -c '
-import json, sys
-o = json.load(open(sys.argv[1]))
-for w in sys.argv[2:]:
-    assert eval(w, {"o": o}), (w, o)
-' "$@" || atf_fail "jsonof $*"
-}
-
 atf_test_case du
 du_head()
 {
@@ -22,7 +12,7 @@ du_body()
 	int_begin
 	atf_check -o empty sbxctl du
 	atf_check -o save:du.json sbxctl du --json
-	jsonof du.json 'o == {"sessions": [], "bytes": 0, "inodes": 0}'
+	int_json du.json 'o == {"sessions": [], "bytes": 0, "inodes": 0}'
 	int_who root
 	int_keep true
 	small=$sid
@@ -36,16 +26,16 @@ du_body()
 	for s in "$small" "$large"; do
 		bytes=$(du -s -B1 "$SBX_STATE/s/$s" | cut -f1)
 		inodes=$(du -s --inodes "$SBX_STATE/s/$s" | cut -f1)
-		jsonof du.json "[x for x in o['sessions'] if x['session'] == \
+		int_json du.json "[x for x in o['sessions'] if x['session'] == \
 		    '$s'][0]['bytes'] == $bytes" \
 		    "[x for x in o['sessions'] if x['session'] == \
 		    '$s'][0]['inodes'] == $inodes" 'len(o["sessions"]) == 2'
 	done
-	jsonof du.json 'o["bytes"] == sum(x["bytes"] for x in o["sessions"])' \
+	int_json du.json 'o["bytes"] == sum(x["bytes"] for x in o["sessions"])' \
 	    'o["inodes"] == sum(p["inodes"] for x in o["sessions"]
 		for p in x["parts"])' 'o["bytes"] > 3000000'
 	atf_check -o save:one.json sbxctl du --json "$large"
-	jsonof one.json 'len(o["sessions"]) == 1' \
+	int_json one.json 'len(o["sessions"]) == 1' \
 	    "{p['path'] for p in o['sessions'][0]['parts'] if 'path' in p} >= \
 	    {'/', '$P', '$HOME'}" \
 	    "3000000 < [p['bytes'] for p in o['sessions'][0]['parts']
@@ -66,14 +56,14 @@ du_body()
 		    atf_fail "$(cat err)"
 		i=$((i + 1))
 	done
-	jsonof busy.json 'o["inodes"] > 3'
+	int_json busy.json 'o["inodes"] > 3'
 	sbxctl kill busy >/dev/null 9>&- || atf_fail kill
 	wait "$live" || :
 	exec 9>&-
 	# A layer that is gone costs nothing, and is no error.
 	rm -r "$SBX_STATE/s/$small"
 	atf_check -o save:du.json sbxctl du --json "$small"
-	jsonof du.json 'o["bytes"] == 0' 'o["inodes"] == 0'
+	int_json du.json 'o["bytes"] == 0' 'o["inodes"] == 0'
 	int_refused 1 'no session' sbxctl du nosuch
 	int_refused 2 'one word too many' sbxctl du a b
 	int_end
@@ -114,7 +104,7 @@ collected_body()
 	# Said, and not done.
 	atf_check -o save:dry.json sbxctl gc --dry-run --older 0 --json 9>&-
 	bytes=$(du -s -B1 "$SBX_STATE/s/$clean" | cut -f1)
-	jsonof dry.json "{x['what'] for x in o['removed']} == \
+	int_json dry.json "{x['what'] for x in o['removed']} == \
 	    {'$clean', '$back', '$home'}" "{x['what'] for x in o['kept']} == \
 	    {'$changed', '$ignored', '$committed'}" 'o["dry_run"]' \
 	    "[x['bytes'] for x in o['removed'] if x['what'] == '$clean'] == \
@@ -185,7 +175,7 @@ open("cccccccccccc", "w")' "$SBX_STATE/sbxd/w" "$uid"
 	group=$v2${group%/spawn}
 	mkdir "$group/s7777" "$group/other" || atf_fail "group $group"
 	atf_check -o save:dry.json sbxctl gc --dry-run --older 0 --json
-	jsonof dry.json "{(x['kind'], x['what']) for x in o['removed']} == \
+	int_json dry.json "{(x['kind'], x['what']) for x in o['removed']} == \
 	    {('layer', '$empty'), ('layer', 'aaaaaaaaaaaa'), \
 	    ('socket', 'bbbbbbbbbbbb'), ('cgroup', 's7777')}" \
 	    "{x['what'] for x in o['kept']} == {'$full', '$broken'}"
@@ -336,16 +326,16 @@ users_body()
 		a=$sid_a b=$sid_b
 	}
 	as-one "$alice" sbxctl du --json >du.json || atf_fail du
-	jsonof du.json "[x['session'] for x in o['sessions']] == ['$a']"
+	int_json du.json "[x['session'] for x in o['sessions']] == ['$a']"
 	sbxctl du --json >du.json || atf_fail du
-	jsonof du.json "{x['session'] for x in o['sessions']} == {'$a', '$b'}"
+	int_json du.json "{x['session'] for x in o['sessions']} == {'$a', '$b'}"
 	int_refused 1 'no session' as-one "$alice" sbxctl du "$b"
 	int_refused 1 'no session' as-one "$alice" sbxctl explain /etc "$b"
 	# Nobody learns of a path what the permissions keep from them.
 	for p in secret nothing; do
 		as-one "$alice" sh -c "cd && exec sbxctl explain --json \
 		    $SBX_SCRATCH/home/$bob/$p" >ex.json || atf_fail explain
-		jsonof ex.json 'o["state"] == "denied"' \
+		int_json ex.json 'o["state"] == "denied"' \
 		    "o['of'] == '$SBX_SCRATCH/home/$bob'" \
 		    "o['target'] == '$SBX_SCRATCH/home/$bob/$p'"
 	done
@@ -353,12 +343,12 @@ users_body()
 	    "cd && exec sbxctl explain --as $bob /etc"
 	sbxctl explain --json --as "$bob" --repo "$SBX_SCRATCH/home/$bob/p" \
 	    "$SBX_SCRATCH/home/$bob/secret" >ex.json || atf_fail explain
-	jsonof ex.json 'o["state"] == "shown"' 'o["rule"] == "home"'
+	int_json ex.json 'o["state"] == "shown"' 'o["rule"] == "home"'
 	# An access list counts, both ways.
 	if setfacl -m "u:$alice:x" "$SBX_SCRATCH/home/$bob" 2>/dev/null; then
 		as-one "$alice" sh -c "cd && exec sbxctl explain --json \
 		    $SBX_SCRATCH/home/$bob/secret" >ex.json || atf_fail explain
-		jsonof ex.json 'o["state"] == "shown"'
+		int_json ex.json 'o["state"] == "shown"'
 		setfacl -b "$SBX_SCRATCH/home/$bob"
 	fi
 	as-one "$alice" sbxctl gc --older 0 >gc.out || atf_fail gc

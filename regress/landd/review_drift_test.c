@@ -16,21 +16,6 @@
 #include "landd/walk.h"
 #include "review_lib.h"
 
-#define USER	61234
-
-static void
-begin(struct review *r)
-{
-	review_make(r, test_path("w"), USER);
-}
-
-static void
-review(struct review *r, const char *want)
-{
-	ATF_REQUIRE_MSG(review_run(r) == 0, "%s", r->why);
-	review_expect(r, want);
-}
-
 /* The baseline of the real path as it is now. */
 static struct baseline *
 baseline(struct review *r, const char *path)
@@ -97,30 +82,32 @@ drifts(struct review *r)
 	review_refresh(r);
 }
 
+static const char	drifts_want[] =
+    "added 0 100644 away drift\n"
+    "modified 100644 100644 both\n"
+    "deleted 100644 0 d/keep drift\n"
+    "deleted 100644 0 d/later drift\n"
+    "deleted 100644 0 d/mine drift\n"
+    "added 0 100644 d/n\n"
+    "modified 100644 100644 edit drift\n"
+    "added 0 100644 gone drift\n"
+    "modified 100644 100644 made drift\n"
+    "modified 100600 100644 mode drift\n"
+    "modified 100644 100644 plain\n"
+    "deleted 100644 0 removed drift\n"
+    "modified 100644 100644 saved drift\n"
+    "added 0 100644 untracked drift\n";
+
 ATF_TC_WITHOUT_HEAD(owner_moves);
 ATF_TC_BODY(owner_moves, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	tree(&r);
 	review_start(&r);
 	drifts(&r);
-	review(&r,
-	    "added 0 100644 away drift\n"
-	    "modified 100644 100644 both\n"
-	    "deleted 100644 0 d/keep drift\n"
-	    "deleted 100644 0 d/later drift\n"
-	    "deleted 100644 0 d/mine drift\n"
-	    "added 0 100644 d/n\n"
-	    "modified 100644 100644 edit drift\n"
-	    "added 0 100644 gone drift\n"
-	    "modified 100644 100644 made drift\n"
-	    "modified 100600 100644 mode drift\n"
-	    "modified 100644 100644 plain\n"
-	    "deleted 100644 0 removed drift\n"
-	    "modified 100644 100644 saved drift\n"
-	    "added 0 100644 untracked drift\n");
+	review_is(&r, drifts_want);
 	ATF_REQUIRE_EQ(r.set.drifted, 11);
 	review_free(&r);
 }
@@ -131,26 +118,12 @@ ATF_TC_BODY(owner_moves_stopped, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	tree(&r);
 	review_start(&r);
 	drifts(&r);
 	ATF_REQUIRE_MSG(review_run_stopped(&r) == 0, "%s", r.why);
-	review_expect(&r,
-	    "added 0 100644 away drift\n"
-	    "modified 100644 100644 both\n"
-	    "deleted 100644 0 d/keep drift\n"
-	    "deleted 100644 0 d/later drift\n"
-	    "deleted 100644 0 d/mine drift\n"
-	    "added 0 100644 d/n\n"
-	    "modified 100644 100644 edit drift\n"
-	    "added 0 100644 gone drift\n"
-	    "modified 100644 100644 made drift\n"
-	    "modified 100600 100644 mode drift\n"
-	    "modified 100644 100644 plain\n"
-	    "deleted 100644 0 removed drift\n"
-	    "modified 100644 100644 saved drift\n"
-	    "added 0 100644 untracked drift\n");
+	review_expect(&r, drifts_want);
 	review_free(&r);
 }
 
@@ -160,13 +133,13 @@ ATF_TC_BODY(new_on_both_sides, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
 	review_sh(&r, "mkdir V/newdir; touch V/newdir/n; "
 	    "mkdir R/newdir; echo keep >R/newdir/keep");
 	review_refresh(&r);
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 newdir/keep drift\n"
 	    "added 0 100644 newdir/n\n");
 	review_free(&r);
@@ -178,7 +151,7 @@ ATF_TC_BODY(session_moves, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_file(&r, "R/b", "b\n");
 	review_file(&r, "R/c", "c\n");
@@ -191,7 +164,7 @@ ATF_TC_BODY(session_moves, tc)
 	    "echo more >>x; mv e e2; echo more >>e2/y");
 	review_sh(&r, "cd R; echo other >other; echo other >d/other");
 	review_refresh(&r);
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 a\n"
 	    "modified 100644 100644 b\n"
 	    "deleted 100644 0 c\n"
@@ -205,7 +178,7 @@ ATF_TC_BODY(session_moves, tc)
 	 * file that the session moved otherwise. */
 	review_sh(&r, "cd R; rm c; mv e/y e/z");
 	review_refresh(&r);
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 a\n"
 	    "modified 100644 100644 b\n"
 	    "added 0 100644 c2 drift\n"
@@ -275,11 +248,11 @@ ATF_TC_BODY(copies, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	copies_tree(&r);
 	review_start(&r);
 	copies_moves(&r);
-	review(&r, copies_want);
+	review_is(&r, copies_want);
 	ATF_REQUIRE_MSG(review_run_stopped(&r) == 0, "%s", r.why);
 	review_expect(&r, copies_want);
 	review_free(&r);
@@ -291,12 +264,12 @@ ATF_TC_BODY(copies_elsewhere, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_foreign(&r);
 	copies_tree(&r);
 	review_start(&r);
 	copies_moves(&r);
-	review(&r, copies_want);
+	review_is(&r, copies_want);
 	ATF_REQUIRE_MSG(review_run_stopped(&r) == 0, "%s", r.why);
 	review_expect(&r, copies_want);
 	review_free(&r);
@@ -352,7 +325,7 @@ ATF_TC_BODY(baselines, tc)
 	struct review	r;
 	struct baseline	*b;
 
-	begin(&r);
+	review_begin(&r);
 	tree(&r);
 	review_start(&r);
 	review_sh(&r, "cd V; for f in edit saved gone mode same; do "
@@ -369,17 +342,17 @@ ATF_TC_BODY(baselines, tc)
 	baseline(&r, "new");
 	review_refresh(&r);
 	/* same was not landed: its baseline is still T0. */
-	review(&r, "modified 100644 100644 same\n");
+	review_is(&r, "modified 100644 100644 same\n");
 	/* The layer still has equal copies: the owner's next edits are no
 	 * change of the session's, whatever they are. */
 	review_sh(&r, "cd R; echo owner >>edit; rm gone; chmod 600 mode; "
 	    "echo back >removed; echo owner >t; mv t saved");
 	review_refresh(&r);
-	review(&r, "modified 100644 100644 same\n");
+	review_is(&r, "modified 100644 100644 same\n");
 	/* Then the session goes on: each is judged by its own baseline. */
 	review_sh(&r, "cd V; for f in edit saved gone mode; do "
 	    "echo again >>$f; done; rm new; echo y >gonetoo; echo z >removed");
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 edit drift\n"
 	    "added 0 100644 gone drift\n"
 	    "added 0 100644 gonetoo\n"
@@ -414,20 +387,20 @@ ATF_TC_BODY(tick, tc)
 	struct stat	st;
 	char		path[PATH_MAX];
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
 	review_sh(&r, "echo b >>V/a");
 	snprintf(path, sizeof(path), "%s/R/a", r.dir);
 	ATF_REQUIRE(stat(path, &st) == 0);
 	r.t0 = st.st_ctim;
-	review(&r, "modified 100644 100644 a drift\n");
+	review_is(&r, "modified 100644 100644 a drift\n");
 	r.t0.tv_nsec++;
 	if (r.t0.tv_nsec == 1000000000) {
 		r.t0.tv_nsec = 0;
 		r.t0.tv_sec++;
 	}
-	review(&r, "modified 100644 100644 a\n");
+	review_is(&r, "modified 100644 100644 a\n");
 	/* Whole seconds: cut off, it may have been any time in it. */
 	st.st_ctim.tv_nsec = 0;
 	ATF_CHECK(drift_recent(&(struct walk){ .job = &(struct job){
@@ -537,7 +510,7 @@ swaps_both(struct review *r, const char *want)
 {
 	swaps_moves(r);
 	swaps_owner(r);
-	review(r, want);
+	review_is(r, want);
 	ATF_REQUIRE_MSG(review_run_stopped(r) == 0, "%s", r->why);
 	review_expect(r, want);
 	review_free(r);
@@ -548,7 +521,7 @@ ATF_TC_BODY(swaps, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	swaps_tree(&r);
 	review_start(&r);
 	swaps_both(&r, swaps_want);
@@ -559,7 +532,7 @@ ATF_TC_BODY(swaps_git, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	swaps_tree(&r);
 	review_sh(&r, "cd R; git init -q --template= .; git add .");
 	review_start(&r);
@@ -571,7 +544,7 @@ ATF_TC_BODY(swaps_elsewhere, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_foreign(&r);
 	swaps_tree(&r);
 	review_start(&r);
@@ -596,7 +569,7 @@ ATF_TC_BODY(swaps_handleless, tc)
 		    (strncmp(end - 6, "back/", 5) == 0 ||
 		    strncmp(end - 6, "calm/", 5) == 0) ? " drift" : "");
 	}
-	begin(&r);
+	review_begin(&r);
 	review_handleless(&r);
 	swaps_tree(&r);
 	review_start(&r);
@@ -611,7 +584,7 @@ ATF_TC_BODY(swaps_masked, tc)
 	char		hidden[2][PATH_MAX];
 	int		i;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/swap/key", "key\n");
 	review_file(&r, "R/swap/f", "f\n");
 	review_file(&r, "R/swap-/f", "other\n");
@@ -630,7 +603,7 @@ ATF_TC_BODY(swaps_masked, tc)
 	review_sh(&r, "cd R; mv swap swap=; mv swap- swap; echo k >swap/key; "
 	    "echo out >other");
 	review_refresh(&r);
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 calm/f\n"
 	    "added 0 100644 calm/new\n"
 	    "modified 100644 100644 swap/f drift\n"
@@ -650,7 +623,7 @@ ATF_TC_BODY(landed_folders, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/d/a", "a\n");
 	review_file(&r, "R/d/b", "b\n");
 	review_file(&r, "R/d-/a", "other a\n");
@@ -666,7 +639,7 @@ ATF_TC_BODY(landed_folders, tc)
 	baseline(&r, "from/x");
 	review_refresh(&r);
 	/* Not known: it may be the owner who did all that. */
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 d/a\n"
 	    "deleted 100644 0 d/b drift\n"
 	    "deleted 100644 0 to/x\n"
@@ -674,7 +647,7 @@ ATF_TC_BODY(landed_folders, tc)
 	baseline_dir(&r, "d");
 	baseline_dir(&r, "to");
 	baseline_dir(&r, "from");
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 d/a\n"
 	    "deleted 100644 0 d/b\n"
 	    "deleted 100644 0 to/x\n"
@@ -685,7 +658,7 @@ ATF_TC_BODY(landed_folders, tc)
 	ATF_REQUIRE(strstr(review_text(&r), "added 0 100644 d\n") != NULL);
 	review_sh(&r, "rm V/d; cd R; mv d d=; mv d- d");
 	review_refresh(&r);
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 d/a drift\n"
 	    "deleted 100644 0 d/c drift\n"
 	    "deleted 100644 0 to/x\n"
@@ -693,7 +666,7 @@ ATF_TC_BODY(landed_folders, tc)
 	/* Put back, its time is another: it is not as it was left. */
 	review_sh(&r, "cd R; mv d d-; mv d= d");
 	review_refresh(&r);
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 d/a\n"
 	    "deleted 100644 0 d/b drift\n"
 	    "deleted 100644 0 to/x\n"

@@ -64,6 +64,12 @@ review_make(struct review *r, const char *dir, uid_t uid)
 	}
 }
 
+void
+review_begin(struct review *r)
+{
+	review_make(r, test_path("w"), REVIEW_UID);
+}
+
 static void
 review_mount(struct review *r, bool stopped)
 {
@@ -627,6 +633,13 @@ review_expect(struct review *r, const char *want)
 		return;
 	fprintf(stderr, "expected:\n%sbut it is:\n%s", want, got);
 	atf_tc_fail("another change set");
+}
+
+void
+review_is(struct review *r, const char *want)
+{
+	ATF_REQUIRE_MSG(review_run(r) == 0, "%s", r->why);
+	review_expect(r, want);
 }
 
 int

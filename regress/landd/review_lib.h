@@ -28,6 +28,10 @@ struct review {
 	double		 ms;		/* of the last walk */
 };
 
+#define REVIEW_UID	61234	/* nobody's */
+
+/* The case's only world, of that user's. */
+void	review_begin(struct review *);
 /* Makes the folders, owned by uid. */
 void	review_make(struct review *, const char *dir, uid_t uid);
 /* R becomes a filesystem of its own, still empty. */
@@ -74,6 +78,8 @@ void	review_sh(struct review *, const char *fmt, ...)
 const char *review_text(struct review *);
 /* Fails the case, showing both, unless review_text is this. */
 void	review_expect(struct review *, const char *text);
+/* The same of a review that is made now. */
+void	review_is(struct review *, const char *text);
 /* stage/patch as a string, static. */
 const char *review_patch(struct review *);
 

@@ -12,21 +12,6 @@
 
 #include "review_lib.h"
 
-#define USER	61234
-
-static void
-begin(struct review *r)
-{
-	review_make(r, test_path("w"), USER);
-}
-
-static void
-review(struct review *r, const char *want)
-{
-	ATF_REQUIRE_MSG(review_run(r) == 0, "%s", r->why);
-	review_expect(r, want);
-}
-
 static const char *
 hidden(const struct review *r, const char *path)
 {
@@ -41,7 +26,7 @@ hidden(const struct review *r, const char *path)
 static void
 conf_world(struct review *r, const char *options)
 {
-	begin(r);
+	review_begin(r);
 	review_file(r, "R/conf/skey", "the secret\n");
 	review_file(r, "R/conf/a", "a\n");
 	review_file(r, "R/conf/sub/s", "s\n");
@@ -57,11 +42,11 @@ conf_world(struct review *r, const char *options)
 static void
 conf_session(struct review *r)
 {
-	review(r, "");
+	review_is(r, "");
 	review_sh(r, "cd V; echo more >>conf/a");
-	review(r, "modified 100644 100644 conf/a\n");
+	review_is(r, "modified 100644 100644 conf/a\n");
 	review_sh(r, "cd V; mv conf conf2; mv conf2/sub sub2");
-	review(r,
+	review_is(r,
 	    "deleted 100644 0 conf/a\n"
 	    "added 0 100644 conf2/a\n"
 	    "renamed 100644 100644 conf/sub/s -> sub2/s\n"
@@ -70,7 +55,7 @@ conf_session(struct review *r)
 	review_sh(r, "cd R; mkdir -p later/on; echo key >later/on/key; "
 	    "echo x >later/x");
 	review_refresh(r);
-	review(r,
+	review_is(r,
 	    "deleted 100644 0 conf/a\n"
 	    "added 0 100644 conf2/a\n"
 	    "renamed 100644 100644 conf/sub/s -> sub2/s\n"
@@ -117,7 +102,7 @@ ATF_TC_BODY(hidden_inode, tc)
 	time_t		then = 1000000000;
 	struct timespec	old[2] = { { then, 0 }, { then, 0 } };
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/skey", "the secret\n");
 	review_file(&r, "R/d/x", "x\n");
 	review_file(&r, "R/key2", "another secret\n");
@@ -128,14 +113,14 @@ ATF_TC_BODY(hidden_inode, tc)
 	snprintf(path, sizeof(path), "%s/R/skey", r.dir);
 	ATF_REQUIRE(utimensat(AT_FDCWD, path, old, 0) == 0);
 	review_sh(&r, "cd V; mv d e");
-	review(&r,
+	review_is(&r,
 	    "renamed 100644 100644 d/x -> e/x\n"
 	    "skipped hidden d/second\n"
 	    "skipped hidden e/second\n");
 	ATF_REQUIRE(stat(path, &st) == 0);
 	ATF_REQUIRE_EQ(st.st_atime, then);
 	review_sh(&r, "cd V; rm e/second; cp skey stolen; mv key2 s2");
-	review(&r,
+	review_is(&r,
 	    "renamed 100644 100644 d/x -> e/x\n"
 	    "added 0 100644 stolen\n"
 	    "skipped hidden d/second\n"
@@ -150,7 +135,7 @@ ATF_TC_BODY(hidden_made, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/conf/sub/skey", "the secret\n");
 	review_file(&r, "R/conf/a", "a\n");
 	r.hide[0] = hidden(&r, "conf/sub/skey");
@@ -158,7 +143,7 @@ ATF_TC_BODY(hidden_made, tc)
 	review_start(&r);
 	review_sh(&r, "cd V; mkdir not; echo x >not/there; echo y >not/other; "
 	    "rm -r conf; echo file >conf");
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 conf/a\n"
 	    "added 0 100644 not/other\n"
 	    "skipped hidden conf\n"
@@ -176,7 +161,7 @@ ATF_TC_BODY(hidden_in_units, tc)
 	struct stat	st;
 	char		path[PATH_MAX];
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/sub/.git/config", "x\n");
 	review_file(&r, "R/sub/key", "the secret\n");
 	review_file(&r, "R/.git/config", "token\n");
@@ -192,7 +177,7 @@ ATF_TC_BODY(hidden_in_units, tc)
 	ATF_REQUIRE(utimensat(AT_FDCWD, path, old, 0) == 0);
 	review_sh(&r, "cd V; touch sub/.git/config; echo x >sub/new; "
 	    "rm sub/new; mkdir .git/refs; rmdir .git/refs; echo x >seen");
-	review(&r, "added 0 100644 seen\n");
+	review_is(&r, "added 0 100644 seen\n");
 	ATF_REQUIRE(stat(path, &st) == 0);
 	ATF_REQUIRE_EQ(st.st_atime, old[0].tv_sec);
 	review_free(&r);
@@ -211,7 +196,7 @@ ATF_TC_BODY(git_spelled, tc)
 	size_t		i, n = sizeof(gits) / sizeof(*gits);
 	struct skipped	*s;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
 	for (i = 0; i < n; i++) {
@@ -243,17 +228,17 @@ ATF_TC_BODY(git_classes, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_file(&r, "R/lib/b", "b\n");
 	review_sh(&r, "cd R; git init -q --template= .; git add a; "
 	    "git -c user.name=x -c user.email=x@x commit -qm a");
 	review_start(&r);
 	review_sh(&r, "cd V; git log");
-	review(&r, "");
+	review_is(&r, "");
 	review_sh(&r, "cd V; echo more >>a; "
 	    "git -c user.name=x -c user.email=x@x commit -qam b");
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 a\n"
 	    "skipped git .git\n");
 	review_sh(&r, "cd V; git config core.fsmonitor 'touch PWN;:'; "
@@ -261,7 +246,7 @@ ATF_TC_BODY(git_classes, tc)
 	    "echo x >.git/hooks/pre-commit; echo x >.git/hooks/a.sample; "
 	    "echo x >.git/modules/m/hooks/post-checkout; "
 	    "echo x >.git/modules/m/config; git init -q lib");
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 a\n"
 	    "skipped git .git\n"
 	    "skipped config .git/config\n"
@@ -273,7 +258,7 @@ ATF_TC_BODY(git_classes, tc)
 	/* git init in a folder of the owner's takes nothing out of sight. */
 	review_sh(&r, "cd V; echo more >>lib/b; rm -rf .git lib/.git; "
 	    "ln -s /tmp/hooks .git");
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 a\n"
 	    "modified 100644 100644 lib/b\n"
 	    "skipped git .git\n"
@@ -286,7 +271,7 @@ ATF_TC_BODY(nested, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_file(&r, "R/sub/f", "f\n");
 	review_file(&r, "R/sub/deep/g", "g\n");
@@ -298,17 +283,17 @@ ATF_TC_BODY(nested, tc)
 	review_start(&r);
 	review_sh(&r, "cd V; touch sub/f mod/h; git init -q new; "
 	    "echo x >new/x; chmod 755 sub/deep");
-	review(&r, "skipped nested new\n");
+	review_is(&r, "skipped nested new\n");
 	review_sh(&r, "cd V; echo x >sub/deep/x; echo more >>mod/h; "
 	    "rm -r gone; mv mod mod2; rm -r sub/.git");
-	review(&r,
+	review_is(&r,
 	    "skipped nested gone\n"
 	    "skipped nested mod\n"
 	    "skipped nested mod2\n"
 	    "skipped nested new\n"
 	    "skipped nested sub\n");
 	review_sh(&r, "cd V; echo file >gone");
-	review(&r,
+	review_is(&r,
 	    "skipped nested gone\n"
 	    "skipped special gone\n"
 	    "skipped nested mod\n"
@@ -323,14 +308,14 @@ ATF_TC_BODY(own, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/.sbx-land-abc/1/record", "x\n");
 	review_file(&r, "R/d/.sbx-land-abc", "x\n");
 	review_start(&r);
-	review(&r, "");
+	review_is(&r, "");
 	review_sh(&r, "cd V; rm -r .sbx-land-abc; mkdir .sbx-land-x; "
 	    "echo y >.sbx-land-x/y; echo more >>d/.sbx-land-abc");
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 d/.sbx-land-abc\n"
 	    "skipped own .sbx-land-abc\n"
 	    "skipped own .sbx-land-x\n");
@@ -345,7 +330,7 @@ ATF_TC_BODY(ignored, tc)
 	struct review	r;
 	struct ignored	*i;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/.gitignore", "*.o\n/build/\n!keep.o\n");
 	review_file(&r, "R/src/.gitignore", "gen/*\n!gen/in.c\n");
 	review_file(&r, "R/src/a.c", "a.c\n");
@@ -367,7 +352,7 @@ ATF_TC_BODY(ignored, tc)
 	    "mkdir sly; echo '*' >sly/.gitignore; echo x >sly/x; "
 	    "touch src/a.o; mkfifo build/fifo; mkdir -p build/repo/.git; "
 	    "echo x >build/repo/.git/HEAD");
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 .gitignore\n"
 	    "modified 100644 100644 build/listed\n"
 	    "added 0 100644 keep.o\n"
@@ -392,13 +377,13 @@ ATF_TC_BODY(ignored_moved, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/src/.gitignore", "*.o\n");
 	review_file(&r, "R/src/a.c", "a.c\n");
 	review_file(&r, "R/src/a.o", "a.o\n");
 	review_start(&r);
 	review_sh(&r, "mv V/src V/lib");
-	review(&r,
+	review_is(&r,
 	    "renamed 100644 100644 src/.gitignore -> lib/.gitignore\n"
 	    "renamed 100644 100644 src/a.c -> lib/a.c\n"
 	    "ignored 1 lib\n"
@@ -412,7 +397,7 @@ ATF_TC_BODY(worktrees, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_folder(&r, "main");
 	review_sh(&r, "chmod 755 .; rmdir R; cd main; git init -q .; "
 	    "echo '*.o' >.gitignore; echo a >a.o; git add -f .; "
@@ -422,7 +407,7 @@ ATF_TC_BODY(worktrees, tc)
 	review_start(&r);
 	review_sh(&r, "cd V; echo more >>a.o; echo more >>b.o; "
 	    "echo x >local.txt; echo x >seen.txt");
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 a.o\n"
 	    "added 0 100644 seen.txt\n"
 	    "ignored 2 .\n");

@@ -13,14 +13,6 @@
 
 #include "review_lib.h"
 
-#define USER	61234
-
-static void
-begin(struct review *r)
-{
-	review_make(r, test_path("w"), USER);
-}
-
 static void
 run(struct review *r)
 {
@@ -70,7 +62,7 @@ ATF_TC_BODY(forms, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/del", "x\n");
 	review_file(&r, "R/empty", "");
 	review_file(&r, "R/mod", "a\nb\n");
@@ -153,7 +145,7 @@ ATF_TC_BODY(last_lines, tc)
 	char				path[64], text[4096];
 	size_t				i, j, k, len;
 
-	begin(&r);
+	review_begin(&r);
 	for (i = 0; i < n * n * 2; i++) {
 		len = 0;
 		text[0] = '\0';
@@ -206,7 +198,7 @@ ATF_TC_BODY(bytes, tc)
 	const char	*said, *differ;
 	size_t		 i;
 
-	begin(&r);
+	review_begin(&r);
 	for (i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		snprintf(path, sizeof(path), "R/%s", files[i].name);
 		review_bytes(&r, path, files[i].before, files[i].alen);
@@ -245,7 +237,7 @@ ATF_TC_BODY(names, tc)
 	const char			*p;
 	size_t				i;
 
-	begin(&r);
+	review_begin(&r);
 	for (i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
 		snprintf(path, sizeof(path), "R/%s", odd[i]);
 		review_file(&r, path, "x\n");
@@ -280,7 +272,7 @@ ATF_TC_BODY(owner_configuration, tc)
 	char		*first;
 	uint8_t		 digest[DIGEST_LEN];
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a.c", "int a;\r\n  int b;  \n");
 	review_file(&r, "R/\xc3\xa9", "x\n");
 	review_sh(&r, "cd R; git init -q --template= .");
@@ -316,7 +308,7 @@ ATF_TC_BODY(bounds, tc)
 	struct review	r;
 	const char	*said, *p;
 
-	begin(&r);
+	review_begin(&r);
 	review_sh(&r, "cd R; yes 'a line of some text' | head -c 5000000 >mid; "
 	    "yes '' | head -n 100002 >lines; seq 1 3000000 >large; "
 	    "head -c 34000000 /dev/zero | tr '\\0' x >over; "
@@ -364,7 +356,7 @@ ATF_TC_BODY(whole, tc)
 	const struct change	*c;
 	int			 opaque = 0;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
 	review_sh(&r, "cd V; for i in 1 2 3 4; do seq 1 3000000 >$i; done; "
@@ -387,7 +379,7 @@ ATF_TC_BODY(sparse, tc)
 	struct stat	st;
 	char		path[PATH_MAX];
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
 	review_sh(&r, "cd V; truncate -s 96M hole; printf end >>hole");
@@ -409,7 +401,7 @@ ATF_TC_BODY(too_sparse, tc)
 	struct review	r;
 	char		layer[PATH_MAX];
 
-	begin(&r);
+	review_begin(&r);
 	snprintf(layer, sizeof(layer), "%s/S", r.dir);
 	ATF_REQUIRE(mount("tmpfs", layer, "tmpfs", 0, "mode=755") == 0);
 	ATF_REQUIRE(test_sh("mkdir '%s/u' '%s/w'; chown %u '%s/u' '%s/w'",
@@ -435,7 +427,7 @@ ATF_TC_BODY(stage, tc)
 	size_t		n;
 	int		i;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
 	review_sh(&r, "cd V; echo b >>a; ln -s text link; echo c >c; "
@@ -483,7 +475,7 @@ ATF_TC_BODY(confined, tc)
 	char		hide[PATH_MAX];
 	char		*free_one, *confined_one;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/.gitignore", "*.o\n");
 	review_file(&r, "R/d/key", "secret\n");
 	review_file(&r, "R/d/a", "a\n");
@@ -515,7 +507,7 @@ ATF_TC_BODY(changed_meanwhile, tc)
 	struct job	job = { .project = -1 };
 	char		path[PATH_MAX];
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a\033", "a\n");
 	review_start(&r);
 	review_sh(&r, "echo b >>V/a\033");

@@ -18,8 +18,6 @@
 #include "review_gen.h"
 #include "review_lib.h"
 
-#define USER	61234
-
 struct totals {
 	uint64_t	changes, renamed, binary, eloop;
 };
@@ -97,7 +95,8 @@ one(uint64_t seed, struct totals *t)
 	const char	*said, *differ;
 	int		 repo;
 
-	review_make(&r, test_path("w%llu", (unsigned long long)seed), USER);
+	review_make(&r, test_path("w%llu", (unsigned long long)seed),
+	    REVIEW_UID);
 	snprintf(dir, sizeof(dir), "%s/R", r.dir);
 	snprintf(copy, sizeof(copy), "%s/C", r.dir);
 	/* In turn: one lower, two (a hidden path), two and inode numbers with
@@ -105,7 +104,7 @@ one(uint64_t seed, struct totals *t)
 	 * another filesystem than the layer. */
 	if (seed / 6 % 2 == 1)
 		review_foreign(&r);
-	as(USER);
+	as(REVIEW_UID);
 	gen_tree(&g, dir);
 	as(0);
 	if (seed % 3 > 0) {
@@ -116,7 +115,7 @@ one(uint64_t seed, struct totals *t)
 	r.options = seed % 3 == 2 ? "xino=on" : NULL;
 	review_start_fast(&r);
 	snprintf(dir, sizeof(dir), "%s/V", r.dir);
-	as(USER);
+	as(REVIEW_UID);
 	gen_work(&g, dir, log, sizeof(log));
 	as(0);
 	/* Every other one after its end, over a view made of lowers only. */

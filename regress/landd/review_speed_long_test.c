@@ -12,8 +12,6 @@
 
 #include "review_lib.h"
 
-#define USER	61234
-
 static void
 best(struct review *r, const char *what, double max)
 {
@@ -46,7 +44,7 @@ ATF_TC_BODY(changes, tc)
 	ATF_REQUIRE(mkdir(test_path("t"), 0755) == 0);
 	ATF_REQUIRE(mount("tmpfs", test_path("t"), "tmpfs", 0,
 	    "mode=755") == 0);
-	review_make(&r, test_path("t/w"), USER);
+	review_make(&r, test_path("t/w"), REVIEW_UID);
 	for (i = 0; i < 1000; i++)
 		for (j = 0; j < 100; j++) {
 			snprintf(path, sizeof(path), "R/d%d/s%d/f%d", i / 32,

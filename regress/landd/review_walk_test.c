@@ -18,27 +18,12 @@
 
 #include "review_lib.h"
 
-#define USER	61234
-
-static void
-begin(struct review *r)
-{
-	review_make(r, test_path("w"), USER);
-}
-
-static void
-review(struct review *r, const char *want)
-{
-	ATF_REQUIRE_MSG(review_run(r) == 0, "%s", r->why);
-	review_expect(r, want);
-}
-
 ATF_TC_WITHOUT_HEAD(kinds);
 ATF_TC_BODY(kinds, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/keep", "keep\n");
 	review_file(&r, "R/mod", "one\ntwo\n");
 	review_file(&r, "R/gone", "gone\n");
@@ -59,7 +44,7 @@ ATF_TC_BODY(kinds, tc)
 	    "ln -sf gone link; rm f2d; mkdir f2d; echo in >f2d/in; "
 	    "rm -r d2f; echo file >d2f; rm -r full; : >empty; "
 	    "mkdir -p new/deep; echo new >new/deep/file");
-	review(&r,
+	review_is(&r,
 	    "added 0 100644 d2f\n"
 	    "deleted 100644 0 d2f/x\n"
 	    "deleted 100644 0 d2f/y\n"
@@ -88,25 +73,25 @@ ATF_TC_BODY(nothing, tc)
 	struct stat	st;
 	char		path[PATH_MAX];
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_file(&r, "R/d/b", "b\n");
 	review_link(&r, "R/l", "a");
 	review_start(&r);
-	review(&r, "");
+	review_is(&r, "");
 	ATF_REQUIRE_EQ(r.set.patchsize, 0);
 	review_sh(&r, "cd V; touch a d d/b; touch -h l; echo n >d/n; rm d/n; "
 	    "mv d/b d/c; mv d/c d/b; cp a d/b.new; echo b >d/b.new; "
 	    "mv d/b.new d/b");
 	snprintf(path, sizeof(path), "%s/R/a", r.dir);
 	ATF_REQUIRE(utimensat(AT_FDCWD, path, old, 0) == 0);
-	review(&r, "");
+	review_is(&r, "");
 	ATF_REQUIRE(stat(path, &st) == 0);
 	ATF_REQUIRE_EQ(st.st_atime, old[0].tv_sec);
 	clock_gettime(CLOCK_REALTIME, &r.t0);
 	r.t0.tv_sec++;
 	review_sh(&r, "cd V; chmod 600 a");
-	review(&r, "mode 100644 100600 a\n");
+	review_is(&r, "mode 100644 100600 a\n");
 	ATF_REQUIRE_STREQ(review_patch(&r), "MODE: a lands with mode 100600, "
 	    "was 100644\n\n");
 	review_free(&r);
@@ -142,7 +127,7 @@ ATF_TC_BODY(special, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/was", "a file\n");
 	review_file(&r, "R/dir/in", "in\n");
 	review_sh(&r, "mkfifo R/real R/taken R/gone");
@@ -151,7 +136,7 @@ ATF_TC_BODY(special, tc)
 	    "rm -r dir; mkfifo dir; rm taken; echo file >taken; rm gone; "
 	    "mkdir sub");
 	socket_at(&r, "V/sub/s");
-	review(&r,
+	review_is(&r,
 	    "added 0 100644 z\n"
 	    "skipped special dir\n"
 	    "skipped special gone\n"
@@ -168,14 +153,14 @@ ATF_TC_BODY(links, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_file(&r, "R/out/x", "x\n");
 	review_start(&r);
 	review_file(&r, "secret", "do not read me\n");
 	review_sh(&r, "cd V; ln -s ../secret notes.txt; ln -s / d; "
 	    "rm -r out; ln -s .. out; ln -s self self");
-	review(&r,
+	review_is(&r,
 	    "added 0 120777 d\n"
 	    "added 0 120777 notes.txt\n"
 	    "added 0 120777 out\n"
@@ -192,13 +177,13 @@ ATF_TC_BODY(whiteout_names, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_file(&r, "R/b", "b\n");
 	review_start(&r);
 	review_sh(&r, "cd V; touch .wh.a .wh..wh..opq; echo x >.wh.b; "
 	    "echo more >>a");
-	review(&r,
+	review_is(&r,
 	    "added 0 100644 .wh..wh..opq\n"
 	    "added 0 100644 .wh.a\n"
 	    "added 0 100644 .wh.b\n"
@@ -212,7 +197,7 @@ ATF_TC_BODY(moved_folders, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/src/a.c", "a.c\n");
 	review_file(&r, "R/src/b.c", "b.c\n");
 	review_file(&r, "R/src/sub/c.c", "c.c\n");
@@ -230,7 +215,7 @@ ATF_TC_BODY(moved_folders, tc)
 	    "echo edited >>src2/sub/c.c; chmod +x src2/b.c; "
 	    "rm -r over; mv from over; rm -r redo; mkdir redo; "
 	    "echo young >redo/young; mv still s; mv s still");
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 from/same/bytes\n"
 	    "deleted 100644 0 from/same/name\n"
 	    "deleted 100644 0 over/a\n"
@@ -252,7 +237,7 @@ ATF_TC_BODY(renames, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/readme", "read me\n");
 	review_file(&r, "R/empty1", "");
 	review_file(&r, "R/empty2", "");
@@ -268,7 +253,7 @@ ATF_TC_BODY(renames, tc)
 	    ": >e2; mv twin2 a; mv twin1 b; mkdir z; cp x/base z/base; "
 	    "rm x/base y/other; mv inside t; mkdir inside; "
 	    "mv t inside/inside; mv link link2");
-	review(&r,
+	review_is(&r,
 	    "renamed 100644 100644 readme -> README\n"
 	    "renamed 100644 100644 twin2 -> a\n"
 	    "renamed 100644 100644 twin1 -> b\n"
@@ -290,7 +275,7 @@ ATF_TC_BODY(told, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_file(&r, "R/x", "x\n");
 	review_file(&r, "R/d/in", "in\n");
@@ -301,7 +286,7 @@ ATF_TC_BODY(told, tc)
 	    "chmod 700 wide");
 	xattr_at(&r, "V/x");
 	xattr_at(&r, "V/d");
-	review(&r,
+	review_is(&r,
 	    "mode 100644 100755 a\n"
 	    "skipped setuid a\n"
 	    "skipped xattr d\n"
@@ -317,7 +302,7 @@ ATF_TC_BODY(unreadable, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/mine", "mine\n");
 	review_file(&r, "R/theirs", "theirs\n");
 	review_file(&r, "R/other", "other\n");
@@ -329,7 +314,7 @@ ATF_TC_BODY(unreadable, tc)
 	review_sh(&r, "cd V; rm -f theirs other; mkdir other; "
 	    "echo x >other/x; echo x >new; chmod 0 new; "
 	    "chmod 0 dir; mv closed c2 || :; echo more >>mine");
-	review(&r,
+	review_is(&r,
 	    "modified 100644 100644 mine\n"
 	    "skipped unreadable c2\n"
 	    "skipped unreadable closed\n"
@@ -348,7 +333,7 @@ ATF_TC_BODY(in_the_way, tc)
 {
 	struct review	r;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/.gitignore", "*.o\n");
 	review_file(&r, "R/d/a.c", "a.c\n");
 	review_file(&r, "R/d/a.o", "a.o\n");
@@ -357,7 +342,7 @@ ATF_TC_BODY(in_the_way, tc)
 	review_start(&r);
 	review_sh(&r, "cd V; rm -r d; echo file >d; rm b.o; mkdir b.o; "
 	    "echo x >b.o/x; rm -r e; echo file >e");
-	review(&r,
+	review_is(&r,
 	    "deleted 100644 0 d/a.c\n"
 	    "added 0 100644 e\n"
 	    "deleted 100644 0 e/a.c\n"
@@ -375,7 +360,7 @@ ATF_TC_BODY(mounts, tc)
 	struct review	r;
 	char		data[PATH_MAX], sub[PATH_MAX];
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_folder(&r, "R/data");
 	review_file(&r, "R/dir/sub/was", "below the mount\n");
@@ -386,10 +371,10 @@ ATF_TC_BODY(mounts, tc)
 	review_file(&r, "R/data/precious", "precious\n");
 	review_start(&r);
 	review_sh(&r, "cd V; echo b >b");
-	review(&r, "added 0 100644 b\n");
+	review_is(&r, "added 0 100644 b\n");
 	review_sh(&r, "cd V; rm -r data; echo file >data; rm dir/sub/was; "
 	    "echo y >dir/sub/y");
-	review(&r,
+	review_is(&r,
 	    "added 0 100644 b\n"
 	    "skipped mount data\n"
 	    "skipped mount dir/sub\n");
@@ -406,7 +391,7 @@ ATF_TC_BODY(deep, tc)
 	const char	*said;
 	size_t		 i;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
 	memset(part, 'd', 250);
@@ -424,7 +409,7 @@ ATF_TC_BODY(deep, tc)
 	snprintf(want, sizeof(want), "added 0 100644 %s%s\n"
 	    "skipped special %.*s\n", path, name, (int)strlen(path) - 1, path);
 	ATF_REQUIRE_EQ(strlen(path) + strlen(name), 4095);
-	review(&r, want);
+	review_is(&r, want);
 	/* git has bounds of its own here; a name of 255 bytes is none. */
 	review_sh(&r, "cd V; rm -r %s; echo x >%0255d", part, 1);
 	ATF_REQUIRE_MSG(review_run(&r) == 0, "%s", r.why);
@@ -442,7 +427,7 @@ ATF_TC_BODY(busy, tc)
 	pid_t		 pid;
 	int		 fd, i, status;
 
-	begin(&r);
+	review_begin(&r);
 	review_file(&r, "R/a", "a\n");
 	review_start(&r);
 	snprintf(path, sizeof(path), "%s/V/big", r.dir);
