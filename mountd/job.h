@@ -23,6 +23,7 @@ struct job {
 	struct event	*timer;
 	bool		 reaped, late;
 	bool		 undo;		/* erases what a refused PREP made */
+	bool		 early;		/* was the spare one */
 	uint32_t	 answer;	/* the message that ends it well; 0 */
 	char		*code, *text;	/* the one that does not */
 	struct jobfd	*fds;		/* until the answer is there */

@@ -118,13 +118,13 @@ layer_half(int dir, const char *name)
 	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-static int
-layer_make(int store, struct layer *l, const char *path, int lower)
+int
+layer_make(int store, const char *name, const char *path, int lower,
+    struct layer *l)
 {
-	char	name[32];
 	int	dir, r = -1;
 
-	snprintf(name, sizeof(name), "%u", l->n);
+	l->u = l->w = -1;
 	if ((dir = layer_half(store, name)) == -1)
 		return (-1);
 	/* The mark comes last: with it the layer is there. */
@@ -155,6 +155,7 @@ layer_upper(int store, unsigned int n)
 int
 layer_open(int store, const char *path, int lower, struct layer *l)
 {
+	char	name[32];
 	int	r;
 
 	l->u = l->w = -1;
@@ -164,8 +165,10 @@ layer_open(int store, const char *path, int lower, struct layer *l)
 		l->u = layer_leaf(store, l->n, "u");
 		l->w = layer_leaf(store, l->n, "w");
 		r = l->u == -1 || l->w == -1 ? -1 : 0;
-	} else
-		r = layer_make(store, l, path, lower);
+	} else {
+		snprintf(name, sizeof(name), "%u", l->n);
+		r = layer_make(store, name, path, lower, l);
+	}
 	if (r == 0)
 		return (0);
 	fault_errno("mount.layer", "the layer of %s", shown(path));

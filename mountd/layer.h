@@ -23,6 +23,9 @@ int	store_open(const char *sid, bool make, bool *fresh);
 
 /* The layer of the host's folder at path, made like it if there is none. */
 int	layer_open(int store, const char *path, int lower, struct layer *);
+/* By that name in the folder. -1: errno, and what there is of it is there. */
+int	layer_make(int store, const char *name, const char *path, int lower,
+	    struct layer *);
 /* Its number: 1 found, 0 there is none, -1 fault. */
 int	layer_find(int store, const char *path, unsigned int *n);
 /* u of a layer that is there. */

@@ -22,8 +22,10 @@
 #include "../privsep/proc.h"
 #include "fs.h"
 #include "mountd.h"
+#include "early.h"
 #include "probe.h"
 #include "session.h"
+#include "spare.h"
 #include "sweep.h"
 
 struct mountd mountd;
@@ -32,6 +34,7 @@ static void
 mountd_gone(struct peer *p, const char *why)
 {
 	peer_free(p);
+	spare_end();
 	sweep_end();
 	if (why != NULL)
 		fatalx("from sbxd: %s", why);
@@ -167,6 +170,7 @@ main(void)
 	msg_free(&msg);
 	session_begin(base, p);
 	mountd_confine();
+	early_sweep_all();
 	mountd.unfit = probe_state();
 	peer_send(p, MSG_READY, 0, -1, NULL);
 	peer_resume(p);

@@ -11,6 +11,7 @@
 #include "../common/ids.h"
 #include "../common/path.h"
 #include "../privsep/mode.h"
+#include "early.h"
 #include "fault.h"
 #include "fresh.h"
 #include "fs.h"
@@ -317,6 +318,26 @@ prep_store(struct prep *p)
 	return (s->fresh ? 0 : pending_run(s->store, &p->t.b));
 }
 
+/* What was made beforehand, if it is as it would be made now. */
+static int
+prep_build(struct prep *p)
+{
+	struct child	*c = p->c;
+
+	if (c->early != NULL && c->s->fresh && p->m->hide.n == 0 &&
+	    early_fits(c->early)) {
+		p->t.early = c->early;
+		p->t.b = c->early->b;
+	} else {
+		if (c->early != NULL)
+			early_drop(c->early);
+		if (build_begin(&p->t.b, &p->m->hide) == -1)
+			return (-1);
+	}
+	p->t.b.steady = p->w.project;
+	return (0);
+}
+
 int
 prep_run(struct child *c)
 {
@@ -326,10 +347,9 @@ prep_run(struct child *c)
 	};
 
 	if (prep_uid(p.m) == -1 || prep_folders(&p) == -1 ||
-	    prep_ro(&p) == -1 || build_begin(&p.t.b, &p.m->hide) == -1 ||
+	    prep_ro(&p) == -1 || prep_build(&p) == -1 ||
 	    prep_hides(&p) == -1 || prep_store(&p) == -1)
 		return (-1);
-	p.t.b.steady = p.w.project;
 	/*
 	 * Everything is made while init is still on its way; only where a
 	 * path is read-only does the plan hang on what it opened.

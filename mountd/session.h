@@ -40,6 +40,7 @@ struct child {
 	const void	*body;
 	int		 fd;		/* that came with the request, or -1 */
 	struct fresh	*fresh;		/* made beforehand, or NULL */
+	struct early	*early;		/* the same */
 };
 
 /* Sends to the parent, at last to sbxd; ends the child where that fails. fd

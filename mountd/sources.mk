@@ -5,7 +5,7 @@ mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/job.c mountd/fault.c \
 		mountd/fresh.c mountd/dev.c mountd/procfs.c \
 		mountd/runfiles.c mountd/rest.c mountd/xattr.c \
 		mountd/kind.c mountd/plan.c mountd/tree.c \
-		mountd/prep.c mountd/spare.c mountd/view.c mountd/copies.c \
+		mountd/prep.c mountd/early.c mountd/spare.c mountd/view.c mountd/copies.c \
 		mountd/clean.c mountd/strip.c \
 		mountd/steps.c mountd/origins.c mountd/unfold.c \
 		mountd/through.c mountd/pending.c mountd/life.c \

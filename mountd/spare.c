@@ -1,9 +1,13 @@
+#include <sys/wait.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "../privsep/mode.h"
+#include "early.h"
 #include "fault.h"
 #include "fresh.h"
 #include "mountd.h"
@@ -28,6 +32,7 @@ int
 spare_run(struct child *c)
 {
 	static struct fresh	 fresh;
+	static struct early	 early;
 	static struct msg	 store, prep;
 	const struct m_SFD	*m;
 	const char		*why;
@@ -36,6 +41,10 @@ spare_run(struct child *c)
 		log_warnx("no mounts beforehand: %s", fault_text());
 		_exit(1);
 	}
+	/* The same of its first overlay. */
+	if (!mode_user() && mountd.unfit == NULL && early_make(&early) == 0)
+		c->early = &early;
+	fault_clear();
 	alarm(0);
 	if (imsg_recv(&c->ib, &store, -1, &why) != 1 ||
 	    imsg_recv(&c->ib, &prep, -1, &why) != 1)
@@ -98,6 +107,7 @@ spare_take(struct session *s, const struct msg *msg)
 	    (fd = fcntl(s->store, F_DUPFD_CLOEXEC, 0)) == -1)
 		return (false);
 	spare = NULL;
+	j->early = true;
 	j->s = s;
 	j->id = msg->id;
 	s->job = j;
@@ -107,9 +117,23 @@ spare_take(struct session *s, const struct msg *msg)
 	return (true);
 }
 
+/* Also one that was killed leaves nothing. */
 void
 spare_over(const struct job *j)
 {
+	if (j != spare && !j->early)
+		return;
+	early_sweep(j->pid);
 	if (j == spare)
 		spare = NULL;
+}
+
+void
+spare_end(void)
+{
+	if (spare == NULL)
+		return;
+	kill(spare->pid, SIGKILL);
+	waitpid(spare->pid, NULL, 0);
+	early_sweep(spare->pid);
 }

@@ -14,5 +14,7 @@ void	spare_soon(void);
 bool	spare_take(struct session *, const struct msg *);
 /* Called with each job that is over. */
 void	spare_over(const struct job *);
+/* The suite ends. */
+void	spare_end(void);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "../common/path.h"
 #include "../privsep/mode.h"
+#include "early.h"
 #include "fault.h"
 #include "fresh.h"
 #include "fs.h"
@@ -63,8 +64,9 @@ tree_root(struct tree *t, const struct want *w)
 {
 	if (mode_user())
 		return ((t->root = rest_root()) == -1 ? -1 : 0);
-	if ((t->root = tree_layer(t, "/", mountd.root)) == -1 ||
-	    tree_clone(t, CLONE_ROOT, t->root) == -1)
+	t->root = t->early != NULL ? early_take(t->early, t->store) :
+	    tree_layer(t, "/", mountd.root);
+	if (t->root == -1 || tree_clone(t, CLONE_ROOT, t->root) == -1)
 		return (-1);
 	return (strcmp(w->home, "/") == 0 ?
 	    tree_clone(t, CLONE_HOME, t->root) : 0);

@@ -23,6 +23,7 @@ struct tree {
 	int		 clone[CLONE_COUNT][2];	/* ours, the worker's */
 	int		*kept;		/* one of each further overlay */
 	size_t		 nkept;
+	struct early	*early;		/* fits, or NULL */
 };
 
 /* b is ready (build_begin). All of the tree but /proc; takes the fresh over. */

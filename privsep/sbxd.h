@@ -228,6 +228,7 @@ void		 session_answer(struct session *, bool removed);
 void		 session_end(struct session *, const char *reason);
 void		 session_fail(struct session *, const char *code,
 		    const char *reason);
+void		 session_killed(struct session *);
 void		 session_settled(struct session *);
 void		 sessions_stop(void);
 void		 idle_check(void);

@@ -109,11 +109,8 @@ spawn_on_killed(struct peer *p, struct msg *msg)
 	struct session		*s = session_find(m->session);
 
 	(void)p;
-	if (s == NULL || s->killed)
-		return;
-	s->killed = true;
-	s->release = job_number();
-	peer_send(sbxd.helper[H_MOUNTD], MSG_RELEASE, s->release, -1, m);
+	if (s != NULL && !s->killed)
+		session_killed(s);
 }
 
 static void

@@ -265,10 +265,20 @@ session_end(struct session *s, const char *reason)
 	session_set(s, S_ENDING, reason);
 	session_grace_end(s);
 	s->killed = s->released = false;
-	/* Its mounts are released when nobody is in them any more: KILLED. */
 	peer_send(sbxd.helper[H_SPAWN], MSG_KILL, 0, -1, &sid);
 	peer_send(sbxd.helper[H_NETD], MSG_NETEND, 0, -1, &sid);
-	/* Its end is the worker's: after the last output was taken. */
+}
+
+/* Nobody is in its mounts any more: they are released. Then only the worker
+ * goes, for whose end nobody waits; that of the mounts waits for it. */
+void
+session_killed(struct session *s)
+{
+	struct m_SID	sid = { .session = s->rec.r.session };
+
+	s->killed = true;
+	s->release = job_number();
+	peer_send(sbxd.helper[H_MOUNTD], MSG_RELEASE, s->release, -1, &sid);
 	if (s->worker != NULL) {
 		peer_free(s->worker);
 		s->worker = NULL;

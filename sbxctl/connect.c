@@ -168,9 +168,10 @@ conn_hello(struct conn *c)
 	return (true);
 }
 
-/* One round over the sockets. NULL: nothing listens there. */
+/* One round over the sockets, each with the first request, if there is one.
+ * NULL: nothing listens there. */
 static struct conn *
-conn_round(void)
+conn_round(uint32_t type, const void *body)
 {
 	char		*sockets[SUITE_SOCKETS];
 	struct conn	*c = NULL;
@@ -181,6 +182,8 @@ conn_round(void)
 	for (i = 0; i < n; i++) {
 		if (c == NULL && (fd = conn_connect(sockets[i])) != -1) {
 			c = conn_new(fd, sockets[i]);
+			if (type != MSG_INVALID)
+				conn_send(c, type, body);
 			if (!conn_hello(c)) {
 				conn_close(c);
 				c = NULL;
@@ -201,7 +204,7 @@ conn_round(void)
 struct conn *
 conn_find(void)
 {
-	return (conn_round());
+	return (conn_round(MSG_INVALID, NULL));
 }
 
 /* Another sbxctl was first, or a suite is about to end: it, or the next one,
@@ -213,7 +216,7 @@ conn_other(const char *why)
 }
 
 struct conn *
-conn_open(void)
+conn_ask(uint32_t type, const void *body)
 {
 	const struct timespec	 pause = { .tv_nsec = CONN_BUSY_NS };
 	struct conn		*c;
@@ -221,7 +224,7 @@ conn_open(void)
 	int			 ms;
 
 	for (ms = 0; ms < CONN_OTHER_MS; ms += CONN_BUSY_NS / 1000000) {
-		if ((c = conn_round()) != NULL)
+		if ((c = conn_round(type, body)) != NULL)
 			return (c);
 		free(why);
 		why = suite_start();
@@ -234,6 +237,12 @@ conn_open(void)
 		fail("%s", why);
 	fail("the suite that was started drops every connection: look at its "
 	    "log, sbxd.log in its state folder");
+}
+
+struct conn *
+conn_open(void)
+{
+	return (conn_ask(MSG_INVALID, NULL));
 }
 
 struct conn *

@@ -195,11 +195,12 @@ run_prepare(struct run *run, const struct options *opts, bool attach)
 }
 
 /* Sends NEW. Its answers are SESSION from sbxd, then the worker's. */
-static void
-run_new(struct conn *c, struct run *run)
+static struct conn *
+run_new(struct run *run)
 {
 	const struct options	*opts = run->opts;
 	struct m_NEW		 body = { 0 };
+	struct conn		*c;
 
 	body.argv.n = (size_t)opts->argc;
 	body.argv.v = (const char **)(void *)opts->argv;
@@ -227,9 +228,10 @@ run_new(struct conn *c, struct run *run)
 		body.groups.n = run->who.ngroups;
 		body.groups.v = run->who.groups;
 	}
-	conn_send(c, MSG_NEW, &body);
+	c = conn_ask(MSG_NEW, &body);
 	free(body.hide.v);
 	free(body.ro.v);
+	return (c);
 }
 
 int
@@ -330,8 +332,7 @@ run_main(struct options *opts)
 	struct conn	*c;
 
 	run_prepare(&run, opts, true);
-	c = conn_open();
-	run_new(c, &run);
+	c = run_new(&run);
 	return (run_attached(c, &run.how, opts->keep, true));
 }
 
@@ -345,8 +346,7 @@ new_main(struct options *opts)
 	struct msg		 msg;
 
 	run_prepare(&run, opts, false);
-	c = conn_open();
-	run_new(c, &run);
+	c = run_new(&run);
 	conn_recv(c, &msg, CONN_START_MS);
 	if (msg.type == MSG_ERROR)
 		run_refused(c, NULL, true, &msg);

@@ -99,6 +99,9 @@ struct conn {
 
 /* Connects; starts the embedded suite where none runs. Never NULL. */
 struct conn	*conn_open(void);
+/* The same with a request, which goes along with HELLO: one wait less. A suite
+ * that has not said HELLO has not read it. */
+struct conn	*conn_ask(uint32_t type, const void *body);
 /* Connects to a running suite; NULL: there is none. */
 struct conn	*conn_find(void);
 /* Another connection to the same suite, whose HELLO has been sent only:

@@ -167,6 +167,7 @@ spare_body()
 	int_who user
 	spare
 	kill -9 "$spare"
+	int_wait test ! -e "$SBX_STATE/s/.$spare"
 	atf_check -o inline:'one\n' run -- echo one
 	# At once after the last: of four at a time one at most has it.
 	spare
@@ -202,6 +203,68 @@ spare_body()
 	atf_check -o inline:'two\n' run -- echo two
 	int_state_check
 	int_end
+}
+
+# early CHANGE [OPTION...] COMMAND...: a kept session that a spare child gets
+# after CHANGE; early_is =: with the overlay of "/" that it had made, or !=.
+early() {
+	spare
+	int_wait test -d "$SBX_STATE/s/.$spare/w/work"
+	before=$(stat -c %i "$SBX_STATE/s/.$spare")
+	eval "$1"
+	shift
+	run --keep "$@" >keep.out 2>keep.err || atf_fail "$(cat keep.err)"
+	int_kept keep.err
+}
+early_is() {
+	[ "$(stat -c %i "$SBX_STATE/s/$sid/0")" "$1" "$before" ] ||
+	    atf_fail "the layer of / is not $1 $before"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+
+atf_test_case early
+early_head()
+{
+	atf_set descr "the overlay of / made beforehand: taken where nothing \
+has changed since, else made anew; nothing of it is left"
+	atf_set require.user root
+	atf_set timeout 120
+}
+early_body()
+{
+	mount --make-rshared /
+	int_begin
+	int_who user
+	early : -- true
+	early_is =
+	# Whom the folders above the state let in: as it is now.
+	early 'chmod 0711 "$SBX_SCRATCH"' -- stat -c %a "$SBX_SCRATCH"
+	early_is !=
+	atf_check -o inline:'711\n' cat keep.out
+	chmod 0755 "$SBX_SCRATCH"
+	# A mount that has come meanwhile is there.
+	early 'mkdir "$SBX_SCRATCH/m"; mount -t tmpfs m "$SBX_SCRATCH/m"
+	    echo mounted >"$SBX_SCRATCH/m/f"' -- cat "$SBX_SCRATCH/m/f"
+	early_is !=
+	atf_check -o inline:'mounted\n' cat keep.out
+	umount "$SBX_SCRATCH/m"
+	rmdir "$SBX_SCRATCH/m"
+	# What is to be hidden is.
+	echo secret >"$SBX_SCRATCH/hidden"
+	early : --hide "$SBX_SCRATCH/hidden" -- cat "$SBX_SCRATCH/hidden"
+	early_is !=
+	atf_check -o empty cat keep.out
+	rm "$SBX_SCRATCH/hidden"
+	# A suite that is killed leaves it to the next one; one that ends, none.
+	spare
+	kill -9 $(pgrep -x mountd)
+	wait "$sbx_suite" || :
+	mkdir "$SBX_STATE/s/.1"
+	int_suite
+	[ ! -e "$SBX_STATE/s/.1" ] || atf_fail "an old suite's is left"
+	atf_check -o inline:'one\n' run -- echo one
+	int_end
+	atf_check_equal "" "$(ls -A "$SBX_STATE/s")"
 }
 
 atf_test_case landing
@@ -467,7 +530,7 @@ removed_body()
 
 atf_init_test_cases()
 {
-	for c in sbxd spawn netd mountd landd session starting spare landing \
+	for c in sbxd spawn netd mountd landd session starting spare early landing \
 	    rollback ended unsealed removed; do
 		atf_add_test_case "$c"
 	done
