@@ -76,8 +76,8 @@ stat_read(const char *path, pid_t *parent)
 {
 	char	 buf[512], *end;
 	ssize_t	 n;
-	int	 fd, ppid;
-	char	 state;
+	long	 ppid;
+	int	 fd;
 
 	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
 		return ('X');
@@ -86,12 +86,14 @@ stat_read(const char *path, pid_t *parent)
 	if (n <= 0)
 		return ('X');
 	buf[n] = '\0';
-	/* Its name may hold anything, a parenthesis too. */
-	if ((end = strrchr(buf, ')')) == NULL ||
-	    sscanf(end + 1, " %c %d", &state, &ppid) != 2)
+	/* ") S 12": its name may hold anything, a parenthesis too. */
+	if ((end = strrchr(buf, ')')) == NULL || strlen(end) < 5)
 		return ('X');
-	*parent = ppid;
-	return (state);
+	ppid = strtol(end + 4, NULL, 10);
+	if (ppid < 0 || ppid > INT_MAX)
+		return ('X');
+	*parent = (pid_t)ppid;
+	return (end[2]);
 }
 
 /* Each process of the machine with its parent, one after the other. */

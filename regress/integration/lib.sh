@@ -7,6 +7,7 @@ int_tools() {
 	# As an init leaves it; what is mounted later reaches mountd.
 	mount --make-rshared /
 	# What is killed leaves no core, which would be a change.
+	# shellcheck disable=SC3045 # dash has it
 	ulimit -c 0
 	mkdir -p "$SBX_SCRATCH/tools" "$SBX_SCRATCH/root"
 	chmod 0755 "$SBX_SCRATCH/tools"
