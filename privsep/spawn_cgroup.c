@@ -41,6 +41,7 @@ int
 cgroup_make(struct live *l)
 {
 	static unsigned long long	made;
+	int				saved;
 
 	do
 		snprintf(l->group, sizeof(l->group), "s%llu", ++made);
@@ -48,7 +49,12 @@ cgroup_make(struct live *l)
 	    errno == EEXIST);
 	l->cgroup = openat(spawn.cgroup, l->group, O_PATH | O_DIRECTORY |
 	    O_CLOEXEC);
-	return (l->cgroup == -1 ? -1 : 0);
+	if (l->cgroup != -1)
+		return (0);
+	saved = errno;
+	unlinkat(spawn.cgroup, l->group, AT_REMOVEDIR);
+	errno = saved;
+	return (-1);
 }
 
 /* Kills all; without a group, init, and the kernel the rest with it. */

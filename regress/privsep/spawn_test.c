@@ -421,8 +421,11 @@ status_line(pid_t pid, const char *name, char *out, size_t size)
 
 	out[0] = '\0';
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if ((f = fopen(path, "r")) == NULL)
+	if ((f = fopen(path, "r")) == NULL) {
+		if (errno == ENOENT)
+			return;		/* it is gone */
 		atf_tc_fail("%s: %s", path, strerror(errno));
+	}
 	while (fgets(line, sizeof(line), f) != NULL)
 		if (strncmp(line, name, strlen(name)) == 0 &&
 		    line[strlen(name)] == ':') {
@@ -831,6 +834,7 @@ ATF_TC_BODY(spare_dies, tc)
 {
 	struct test_helper	h;
 	struct started		st;
+	char			state[64];
 	pid_t			pid;
 	int			broker;
 
@@ -838,6 +842,10 @@ ATF_TC_BODY(spare_dies, tc)
 	up(&h);
 	pid = spare_await();
 	ATF_REQUIRE_EQ(0, kill(pid, SIGKILL));
+	/* Dead, and perhaps not reaped yet. */
+	do
+		status_line(pid, "State", state, sizeof(state));
+	while (state[0] != '\0' && strchr(state, 'Z') == NULL);
 	broker = start(&h, SID, client_socket(0, 0, NULL, 0), 0, 0, "host");
 	expect_started(&h, &st);
 	ATF_REQUIRE(st.init != pid);
