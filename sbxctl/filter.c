@@ -9,12 +9,6 @@
 #define ST	0x9c		/* as C1 control */
 #define TEXT	0x100		/* any character that is not ASCII or C1 */
 
-/* Where output goes while one call of filter_out runs. */
-struct sinkbuf {
-	uint8_t	*p;
-	size_t	 n;
-};
-
 void
 filter_init(struct filter *f, bool utf8, bool raw)
 {
@@ -553,7 +547,7 @@ unit_done(struct filter *f, struct sinkbuf *sb)
 	f->unitlen = 0;
 }
 
-static void
+void
 filter_byte(struct filter *f, struct sinkbuf *sb, uint8_t b)
 {
 	if (f->unitlen > 0) {
@@ -572,18 +566,4 @@ filter_byte(struct filter *f, struct sinkbuf *sb, uint8_t b)
 	f->unitwant = f->utf8 ? utf8_want(b) : 1;
 	if (f->unitwant == 1)
 		unit_done(f, sb);
-}
-
-size_t
-filter_out(struct filter *f, const uint8_t *in, size_t len, uint8_t *out)
-{
-	struct sinkbuf	sb = { f->raw ? NULL : out, 0 };
-	size_t		i;
-
-	for (i = 0; i < len; i++)
-		filter_byte(f, &sb, in[i]);
-	if (!f->raw)
-		return (sb.n);
-	memcpy(out, in, len);
-	return (len);
 }

@@ -96,8 +96,16 @@ size_t	filter_reset(struct filter *, char *out, size_t size);
 uint32_t filter_pending(const struct filter *);
 
 /*
- * Shared by filter.c, csi.c and answers.c.
+ * Shared by filter.c, plain.c, csi.c and answers.c.
  */
+/* Where output goes while one call of filter_out runs. NULL: nowhere. */
+struct sinkbuf {
+	uint8_t	*p;
+	size_t	 n;
+};
+
+void	filter_byte(struct filter *, struct sinkbuf *, uint8_t);
+
 #define CSI_PARAMS	16
 
 struct csi {

@@ -2,7 +2,7 @@ sbxctl_SRCS =	sbxctl/sbxctl.c sbxctl/options.c sbxctl/say.c \
 		sbxctl/connect.c sbxctl/suite.c sbxctl/left.c sbxctl/who.c \
 		sbxctl/project.c sbxctl/run.c sbxctl/life.c sbxctl/store.c \
 		sbxctl/explain.c sbxctl/text_life.c sbxctl/relay.c sbxctl/sink.c \
-		sbxctl/terminal.c sbxctl/filter.c sbxctl/csi.c \
+		sbxctl/terminal.c sbxctl/filter.c sbxctl/plain.c sbxctl/csi.c \
 		sbxctl/answers.c sbxctl/choice.c sbxctl/session.c \
 		sbxctl/review.c sbxctl/landing.c sbxctl/doctor.c \
 		sbxctl/out_text.c sbxctl/out_json.c \

@@ -420,6 +420,82 @@ ATF_TC_BODY(noise, tc)
 	}
 }
 
+/* Text, with now and then a byte that is none, or a sequence. */
+static size_t
+text_make(uint8_t *p, size_t size, unsigned int every)
+{
+	static const char *const	odd[] = {
+		"\033[1m", "\033]0;t\a", "\033P$qm\033\\", "\302\233m",
+		"\303\274", "\342\202", "\177", "\005", "\016", "\030", "\033",
+		"\237", "\377", "\0", "\001\b\t\v\f\r\036\037", "\033[6n",
+		"\033]52;c;x\a"
+	};
+	static const char		text[] = "ab ~}|@!\"/;[]\\\n\n\r\t";
+	const char			*s;
+	size_t				 n = 0;
+
+	while (n < size) {
+		if (random() % every != 0) {
+			p[n++] = (uint8_t)text[(size_t)random() %
+			    (sizeof(text) - 1)];
+			continue;
+		}
+		s = odd[(size_t)random() % (sizeof(odd) / sizeof(odd[0]))];
+		do
+			p[n++] = (uint8_t)*s;
+		while (*++s != '\0' && n < size);
+	}
+	return (n);
+}
+
+/* What is left of the character before does not count. */
+static bool
+same_filter(struct filter f, struct filter g)
+{
+	if (f.unitlen == 0 && g.unitlen == 0) {
+		memset(f.unit, 0, sizeof(f.unit));
+		memset(g.unit, 0, sizeof(g.unit));
+		f.unitwant = g.unitwant = 0;
+	}
+	return (memcmp(&f, &g, sizeof(f)) == 0);
+}
+
+/* Text goes through in pieces: what comes out, and what is known of the
+ * terminal, is what looking at each byte gives. */
+ATF_TC_WITHOUT_HEAD(same_as_each_byte);
+ATF_TC_BODY(same_as_each_byte, tc)
+{
+	static uint8_t	in[2000], out[sizeof(in) + FILTER_HOLD + 16],
+			want[sizeof(out)];
+	struct filter	f, g;
+	struct sinkbuf	sb;
+	unsigned int	round, i;
+	size_t		at, n, part;
+
+	for (round = 0; round < 4000; round++) {
+		srandom(round);
+		filter_init(&f, round % 2 == 0, round % 5 == 0);
+		f.quiet = round % 3 == 0;
+		g = f;
+		n = text_make(in, (size_t)random() % sizeof(in),
+		    3 + round % 100);
+		for (at = 0; at < n; at += part) {
+			part = 1 + (size_t)random() % (n - at);
+			sb = (struct sinkbuf){ want, 0 };
+			for (i = 0; i < part; i++)
+				filter_byte(&g, &sb, in[at + i]);
+			i = (unsigned int)filter_out(&f, in + at, part, out);
+			if (f.raw) {
+				sb.n = part;
+				memcpy(want, in + at, part);
+			}
+			ATF_REQUIRE_EQ_MSG(sb.n, i, "seed %u", round);
+			ATF_REQUIRE_MSG(memcmp(out, want, i) == 0 &&
+			    same_filter(f, g), "seed %u", round);
+		}
+	}
+}
+
 /* Where another terminal answers, or nobody waits: no query goes through, and
  * all else does. */
 static const struct row	queries_rows[] = {
@@ -478,6 +554,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, one_byte_coding);
 	ATF_TP_ADD_TC(tp, overlong);
 	ATF_TP_ADD_TC(tp, raw);
+	ATF_TP_ADD_TC(tp, same_as_each_byte);
 	ATF_TP_ADD_TC(tp, puts_back);
 	ATF_TP_ADD_TC(tp, queries);
 	ATF_TP_ADD_TC(tp, fence);
