@@ -68,7 +68,7 @@ imsg_clear(struct imsgbuf *ib)
 	free(ib->in);
 	free(ib->part);
 	ib->in = ib->part = NULL;
-	ib->inlen = 0;
+	ib->inat = ib->inlen = 0;
 }
 
 /* Queues one frame. The descriptor is the queue's, or closed. */
@@ -265,6 +265,10 @@ imsg_read(struct imsgbuf *ib)
 	};
 	ssize_t		n;
 
+	/* Moved here, once, and not after each of many messages. */
+	if (ib->inat > 0)
+		memmove(ib->in, ib->in + ib->inat, ib->inlen);
+	ib->inat = 0;
 	if (iov.iov_len == 0) {
 		errno = EMSGSIZE;
 		return (-1);
@@ -410,9 +414,9 @@ imsg_frame(struct imsgbuf *ib, const struct imsg_hdr *hdr, struct msg *msg,
 		*why = "out of memory";
 		return (-1);
 	}
-	memcpy(raw, ib->in + sizeof(*hdr), bodylen);
+	memcpy(raw, ib->in + ib->inat + sizeof(*hdr), bodylen);
+	ib->inat += len;
 	ib->inlen -= len;
-	memmove(ib->in, ib->in + len, ib->inlen);
 	return (msg_decode(ib, msg, raw, bodylen, why));
 }
 
@@ -432,7 +436,7 @@ imsg_next(struct imsgbuf *ib, struct msg *msg, const char **why)
 			}
 			return (0);
 		}
-		memcpy(&hdr, ib->in, sizeof(hdr));
+		memcpy(&hdr, ib->in + ib->inat, sizeof(hdr));
 		if (imsg_check(ib, &hdr, why) == -1)
 			return (-1);
 		if (ib->inlen < (hdr.len & ~IMSG_FD_MARK))

@@ -53,7 +53,7 @@ struct imsgbuf {
 	TAILQ_HEAD(, outbuf) out;
 	size_t		 queued;	/* bytes not yet written */
 	uint8_t		*in;		/* LIMIT_FRAME bytes */
-	size_t		 inlen;
+	size_t		 inat, inlen;	/* what is there and not taken */
 	int		 fds[LIMIT_FDQUEUE];
 	size_t		 nfds;
 	uint8_t		*part;		/* a message in parts, so far */

@@ -261,6 +261,8 @@ relay_socket(struct relay *r)
 	if (n == -1 && errno == EAGAIN)
 		return;
 	relay_messages(r);
+	sink_try(&r->out);
+	sink_try(&r->err);
 	if (!r->ended && n <= 0) {
 		relay_drain(r);
 		if (r->joined)

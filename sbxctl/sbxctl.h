@@ -249,7 +249,8 @@ struct sink {
 	size_t	 off, len, room;
 };
 
-#define SINK_FULL	(256U << 10)	/* read no more for it */
+/* Read no more for it: what waits elsewhere, an interrupt still ends. */
+#define SINK_FULL	(64U << 10)
 
 void	sink_open(struct sink *, int fd);
 /* Writes what is left, waiting for it, and closes what is ours. */
@@ -259,6 +260,8 @@ uint8_t	*sink_room(struct sink *, size_t n);
 void	sink_added(struct sink *, size_t n);
 /* As much as it takes now. */
 void	sink_write(struct sink *);
+/* The same, where nobody has said that it takes anything. */
+void	sink_try(struct sink *);
 size_t	sink_left(const struct sink *);
 
 /*

@@ -50,14 +50,15 @@ sink_left(const struct sink *s)
 uint8_t *
 sink_room(struct sink *s, size_t n)
 {
-	if (s->off > 0) {
+	if (s->off > 0 && s->room - s->len < n) {
 		memmove(s->buf, s->buf + s->off, s->len - s->off);
 		s->len -= s->off;
 		s->off = 0;
 	}
 	if (s->room - s->len < n) {
-		s->buf = need(realloc(s->buf, s->len + n));
-		s->room = s->len + n;
+		/* More than is asked for, lest the rest move each time. */
+		s->room = 2 * (s->len + n);
+		s->buf = need(realloc(s->buf, s->room));
 	}
 	return (s->buf + s->len);
 }
@@ -80,12 +81,21 @@ sink_write(struct sink *s)
 	if (!s->own && piece > SINK_PIECE)
 		piece = SINK_PIECE;
 	n = write(s->fd, s->buf + s->off, piece);
-	if (n > 0)
+	if (n > 0) {
 		s->off += (size_t)n;
-	else if (n == -1 && errno != EAGAIN && errno != EINTR) {
+		if (s->off == s->len)
+			s->off = s->len = 0;
+	} else if (n == -1 && errno != EAGAIN && errno != EINTR) {
 		s->gone = true;
 		s->off = s->len = 0;
 	}
+}
+
+void
+sink_try(struct sink *s)
+{
+	if (s->own)
+		sink_write(s);
 }
 
 void
