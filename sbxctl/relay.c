@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../common/clock.h"
+#include "../common/slice.h"
 #include "filter.h"
 #include "keys.h"
 #include "sbxctl.h"
@@ -457,8 +458,11 @@ relay_run(struct conn *c, const struct relay_how *how, struct relay_end *end)
 	sink_open(&r.err, STDERR_FILENO);
 	if (r.tty)
 		relay_terminal(&r, how->raw);
+	slice_short();
 	relay_loop(&r);
 	relay_drain(&r);
+	/* What is executed after it, a pager say, has it as ever. */
+	slice_usual();
 	end->hangup = r.hangup != 0;
 	end->midline = r.tty && r.filter.midline;
 	if (end->hangup)

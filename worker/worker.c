@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "../common/slice.h"
 #include "../privsep/caps.h"
 #include "../privsep/drop.h"
 #include "../privsep/mode.h"
@@ -33,6 +34,7 @@ worker_confine(void)
 	if (prctl(PR_SET_DUMPABLE, 0) == -1)
 		fatal("PR_SET_DUMPABLE");
 	drop_limits(WORKER_NOFILE, WORKER_AS);
+	slice_short();
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		fatal("PR_SET_NO_NEW_PRIVS");
 	/* In a user's own suite all is of one uid, and sets were never full. */

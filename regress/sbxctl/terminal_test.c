@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "regress/lib/test.h"
+#include "regress/lib/turns.h"
 #include "regress/sbxctl/pty.h"
 
 static pid_t	fake;
@@ -131,6 +132,8 @@ ATF_TC_BODY(keys, tc)
 	start(&p, "run", "out:ready", "read", "out:done", "read", "exit:0",
 	    NULL);
 	pty_expect(&p, "ready");
+	if (turns_known())
+		ATF_CHECK_EQ(TURNS_SHORT, turns_of(p.pid).runtime);
 	pty_type(&p, "\003\032\034\004\r\021", 6);
 	pty_expect(&p, "read \003\032\034\004\r\021done");
 	pty_type(&p, "\303\244", 2);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../lib/inject.h"
+#include "../lib/turns.h"
 #include "session.h"
 
 static struct session	s;
@@ -130,6 +131,10 @@ ATF_TC_BODY(status_table, tc)
 	ATF_CHECK_EQ(0, test_sh("grep -q 'Max address space *1[0-9]* ' "
 	    "/proc/%d/limits", (int)s.w.pid));
 #endif
+	/* What moves bytes runs at once, and has no share of what computes. */
+	if (turns_known())
+		ATF_CHECK_EQ(TURNS_SHORT, turns_of(s.w.pid).runtime);
+	ATF_CHECK(turns_of(command_pid(s.init)).runtime != TURNS_SHORT);
 	/* None of the worker's limits is the session's. */
 	ATF_CHECK_EQ(0, test_sh("test \"$(cat /proc/self/limits)\" = "
 	    "\"$(cat /proc/%d/limits)\"", (int)command_pid(s.init)));
