@@ -3,7 +3,12 @@
  * runs the command on a new terminal and does what the script's lines say:
  *	expect TEXT	wait for it in what came since the last expect
  *	never TEXT	it has not come at all so far
+ *	forget		from here on only the end of what is shown is kept
+ *	amount N	so many bytes have been shown, at least
  *	send TEXT	type it
+ *	echoes N	type N letters, each after the echo of the one before;
+ *			on stderr "p99 N", the microseconds of all but a
+ *			hundredth of them
  *	resize R C	a new size, as a window gives it
  *	sleep MS
  *	signal N	to the command
@@ -31,20 +36,41 @@
 #include <unistd.h>
 
 #define NOT_FOLLOWED	99
+/* Kept after "forget": longer than a line of a script. */
+#define TAIL_MOST	16384
+#define TAIL		4096
+#define ECHOES_MAX	1000
 
 static int	 master;
 static long	 patience_ms = 20000;	/* -w, in seconds */
 static pid_t	 child;
 static char	*shown;
-static size_t	 nshown, room, seen;
+static size_t	 nshown, room, seen, total;
+static bool	 forget;
 
 static long
-now_ms(void)
+now_us(void)
 {
 	struct timespec	ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
+	return (ts.tv_sec * 1000000 + ts.tv_nsec / 1000);
+}
+
+static long
+now_ms(void)
+{
+	return (now_us() / 1000);
+}
+
+static void
+shorten(void)
+{
+	size_t	drop = nshown - TAIL;
+
+	memmove(shown, shown + drop, TAIL);
+	nshown = TAIL;
+	seen = seen > drop ? seen - drop : 0;
 }
 
 /* Reads what is there, waiting up to ms for it; false at the end. */
@@ -59,6 +85,8 @@ take(int ms)
 		return (false);
 	if (poll(&pfd, 1, ms) <= 0)
 		return (true);
+	if (forget && nshown > TAIL_MOST)
+		shorten();
 	if (nshown + 65536 > room) {
 		room = 2 * room + 65536;
 		if ((grown = realloc(shown, room)) == NULL)
@@ -74,6 +102,7 @@ take(int ms)
 		return (false);
 	}
 	nshown += (size_t)n;
+	total += (size_t)n;
 	return (true);
 }
 
@@ -162,6 +191,35 @@ send(const char *line, const char *text, size_t len)
 	}
 }
 
+static int
+compare(const void *a, const void *b)
+{
+	const long	*x = a, *y = b;
+
+	return ((*x > *y) - (*x < *y));
+}
+
+static void
+echoes(const char *line, int n)
+{
+	static long	us[ECHOES_MAX];
+	char		key;
+	int		i;
+
+	if (n < 1 || n > ECHOES_MAX)
+		wrong(line, "so many are not counted");
+	for (i = 0; i < n; i++) {
+		key = (char)('a' + i % 26);
+		us[i] = now_us();
+		send(line, &key, 1);
+		expect(line, &key, 1);
+		us[i] = now_us() - us[i];
+		usleep(2000);
+	}
+	qsort(us, (size_t)n, sizeof(us[0]), compare);
+	fprintf(stderr, "p99 %ld\n", us[(n - 1) * 99 / 100]);
+}
+
 static void
 size_set(const char *words)
 {
@@ -241,6 +299,13 @@ step(const char *line, char *word, char *rest)
 			wrong(line, "it came");
 	} else if (strcmp(word, "send") == 0)
 		send(line, rest, len);
+	else if (strcmp(word, "forget") == 0)
+		forget = true;
+	else if (strcmp(word, "amount") == 0) {
+		if (total < strtoul(rest, NULL, 10))
+			wrong(line, "less than that");
+	} else if (strcmp(word, "echoes") == 0)
+		echoes(line, (int)strtol(rest, NULL, 10));
 	else if (strcmp(word, "resize") == 0)
 		size_set(rest);
 	else if (strcmp(word, "sleep") == 0)

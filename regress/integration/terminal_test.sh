@@ -356,9 +356,65 @@ programs_body()
 	int_end
 }
 
+# How long sbxd has computed, in the kernel's ticks.
+broker_ticks()
+{
+	sed 's/.*) //' "/proc/$sbx_suite/stat" | awk '{ print $12 + $13 }'
+}
+
+# broker_one COMMAND...: 200 MB at that terminal, from "begun" to "over".
+broker_one()
+{
+	printf '%s\n' 'expect begun' forget 'touch there' 'await go' \
+	    'send \n' 'expect over' 'touch seen' 'await measured' 'send \n' \
+	    end >steps
+	rm -f there go seen measured
+	pty -w 200 steps "$@" >shown 2>wrong &
+	broker_pty=$!
+	int_wait test -e there
+	# What the start has left to do.
+	sleep 1
+	before=$(broker_ticks)
+	touch go
+	until [ -e seen ]; do
+		kill -0 "$broker_pty" || atf_fail "$(cat wrong)"
+		sleep 0.1
+	done
+	after=$(broker_ticks)
+	touch measured
+	wait "$broker_pty" || atf_fail "status $?: $(cat wrong)"
+	# One may be a tick that a timer has hit.
+	[ $((after - before)) -le 1 ] ||
+	    atf_fail "sbxd has computed $((after - before)) ticks: $*"
+}
+
+atf_test_case broker
+broker_head()
+{
+	atf_set descr "sbxd does not compute while 200 MB go to a terminal, to \
+who has started the command and to who looks in"
+	atf_set require.user root
+	atf_set timeout 500
+}
+broker_body()
+{
+	int_begin
+	int_who root
+	line=$(printf '%099d' 7)
+	yes "$line" | head -n 2000000 >"$SBX_SCRATCH/big"
+	text="echo begun; read -r l; cat '$SBX_SCRATCH/big'; echo over
+	    read -r l"
+	broker_one run -- sh -c "$text"
+	sid=$(cd "$P" && sbxctl new --name looked-at -- sh -c "$text")
+	broker_one sbxctl attach "$sid"
+	int_wait sh -c "sbxctl ls | grep -q '^$sid .*ended'"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
 atf_init_test_cases()
 {
-	for c in choice statuses jobs injected programs; do
+	for c in choice statuses jobs injected programs broker; do
 		atf_add_test_case "$c"
 	done
 }
