@@ -8,50 +8,93 @@ import statistics
 import subprocess
 import sys
 import time
-import tty
 
 from common import SBXCTL, interleave
 
-MIB = 1 << 20
+PAIR_BYTES = 50 * 1000 * 1000
 BYTES = 200 * 1000 * 1000
-ECHOES = 1000
+BATCHES = 10
+ECHOES = 100
 
 
 def on_pty(command, env=None, cwd=None):
-    """(pid, master): the command on a raw terminal of its own."""
+    """(pid, master): the command on a terminal as an emulator gives it."""
     pid, master = pty.fork()
     if pid == 0:
-        tty.setraw(0)
         if cwd:
             os.chdir(cwd)
         os.execvpe(command[0], command, env or os.environ)
     return pid, master
 
 
+def read(master):
+    try:
+        return os.read(master, 65536)
+    except OSError:  # EIO: the last holder of the other side is gone
+        return b""
+
+
 def drain(master):
-    """Reads to the end; the number of bytes."""
+    """Reads to the end: (bytes, seconds) from the first ones that came to the
+    last, so that a start, which has rows of its own, does not count."""
+    first = last = None
     total = 0
     while True:
-        try:
-            data = os.read(master, 65536)
-        except OSError:  # EIO: the last holder of the other side is gone
-            return total
+        data = read(master)
         if not data:
-            return total
-        total += len(data)
+            break
+        last = time.monotonic()
+        if first is None:
+            first = last
+        else:
+            total += len(data)
+    return total, last - first if total else 0
 
 
-def rate(command, env=None, cwd=None):
-    """MB/s of the whole command."""
-    start = time.monotonic()
-    pid, master = on_pty(command, env, cwd)
-    total = drain(master)
-    seconds = time.monotonic() - start
+def until(master, text):
+    seen = b""
+    while text not in seen:
+        data = read(master)
+        if not data:
+            sys.exit("bench: the terminal ended before %r: %r" % (text, seen))
+        seen += data
+
+
+def ended(pid, master):
     os.close(master)
     os.waitpid(pid, 0)
-    if total < BYTES:
-        sys.exit("bench: %d bytes came of %d: %s" % (total, BYTES, command))
+
+
+def rate(command, size, env=None, cwd=None):
+    """MB/s at the terminal."""
+    pid, master = on_pty(command, env, cwd)
+    total, seconds = drain(master)
+    ended(pid, master)
+    if total < size - 65536:
+        sys.exit("bench: %d bytes came of %d: %s" % (total, size, command))
     return total / seconds / 1e6
+
+
+def attached(suite, project):
+    """MB/s at a terminal that looks in. It is not waited for: what it gets is
+    as much as it takes."""
+    made = subprocess.run([SBXCTL, "new", "--", "sh", "-c",
+                           "echo ready; read -r go; cat pairs"], cwd=project,
+                          env=suite.env, check=True, capture_output=True,
+                          text=True)
+    sid = made.stdout.strip()
+    pid, master = on_pty([SBXCTL, "attach", sid], suite.env, project)
+    until(master, b"ready")
+    os.write(master, b"\n")
+    total, seconds = drain(master)
+    ended(pid, master)
+    # Its processes may be going still.
+    for _ in range(100):
+        if subprocess.run([SBXCTL, "rm", "--discard", sid], env=suite.env,
+                          capture_output=True, check=False).returncode == 0:
+            return total / seconds / 1e6
+        time.sleep(0.1)
+    sys.exit("bench: session %s does not go" % sid)
 
 
 def cpu(pid):
@@ -78,47 +121,79 @@ def echoes(master):
     return result
 
 
+class Flood:
+    """A session that writes to a terminal of its own, which another process
+    reads, as long as it is open."""
+
+    def __init__(self, suite, project):
+        self.reader = os.fork()
+        if self.reader == 0:
+            pid, master = on_pty([SBXCTL, "run", "--", "cat", "/dev/zero"],
+                                 suite.env, project)
+            while read(master):
+                pass
+            os._exit(0)
+
+    def __enter__(self):
+        time.sleep(0.5)
+        return self
+
+    def __exit__(self, *exc):
+        os.kill(self.reader, 15)  # and with it the terminal
+        os.waitpid(self.reader, 0)
+        time.sleep(0.5)
+
+
 def p99(values):
     return statistics.quantiles(values, n=100)[98]
 
 
 def echo(suite, project, table):
-    pid, master = on_pty([SBXCTL, "run", "--keep", "--", "sh", "-c",
-                          "stty sane -icanon; echo ready; exec cat >/dev/null"],
+    pid, master = on_pty([SBXCTL, "run", "--", "sh", "-c",
+                          "stty -icanon; echo ready; exec cat >/dev/null"],
                          suite.env, project)
-    seen = b""
-    while b"ready" not in seen:
-        seen += os.read(master, 4096)
-    idle = [p99(echoes(master)) for _ in range(5)]
-    other = subprocess.Popen(
-        [SBXCTL, "run", "--keep", "--", "cat", "/dev/zero"], env=suite.env,
-        cwd=project, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    time.sleep(1)
-    busy = [p99(echoes(master)) for _ in range(5)]
-    other.terminate()
-    other.wait()
+    until(master, b"ready")
+    idle, busy = [], []
+    for _ in range(BATCHES):
+        idle.append(p99(echoes(master)))
+        with Flood(suite, project):
+            busy.append(p99(echoes(master)))
     os.write(master, b"\x03")
     drain(master)
-    os.close(master)
-    os.waitpid(pid, 0)
+    ended(pid, master)
     table.add("p99 of an echo, another writes", "ms", busy, idle, "idle", 3)
+
+
+def write(path, size):
+    """Text of lines, as long as a compiler's."""
+    line = b"0123456789abcdef" * 6 + b"\n"
+    with open(path, "wb") as f:
+        f.write(line * (size // len(line)))
 
 
 def run(scratch, table):
     mount = scratch.fresh("terminal")
     project = os.path.join(mount, "project")
     os.mkdir(project)
-    with open(os.path.join(project, "big"), "wb") as f:
-        for _ in range(BYTES // 1000000):
-            f.write(os.urandom(750000).hex().encode()[:999999] + b"\n")
+    write(os.path.join(project, "pairs"), PAIR_BYTES)
+    write(os.path.join(project, "big"), BYTES)
     suite = scratch.suite(mount)
-    big = ["cat", "big"]
+    plain = ["cat", "pairs"]
+    ours, pty_, relay, joined = interleave(
+        lambda: rate([SBXCTL, "run", "--"] + plain, PAIR_BYTES, suite.env,
+                     project),
+        lambda: rate(plain, PAIR_BYTES, None, project),
+        lambda: rate(["script", "-qc", "cat pairs", "/dev/null"], PAIR_BYTES,
+                     None, project),
+        lambda: attached(suite, project))
+    table.add("terminal bytes", "MB/s", ours, pty_, "pty", 0.8, low=True)
+    table.add("terminal bytes, attached", "MB/s", joined, pty_, "pty", 0.8,
+              low=True)
+    # What a second terminal costs by itself.
+    table.add("terminal bytes, against script(1)", "MB/s", ours, relay,
+              "script")
     before = cpu(suite.process.pid)
-    inside = [SBXCTL, "run", "--raw", "--"] + big
-    ours, theirs = interleave(
-        lambda: rate(inside, suite.env, project),
-        lambda: rate(big, None, project))
-    used = (cpu(suite.process.pid) - before) / (len(ours) + 1) * 1000
-    table.add("terminal bytes", "MB/s", ours, theirs, "pty", 0.8, low=True)
+    rate([SBXCTL, "run", "--", "cat", "big"], BYTES, suite.env, project)
+    used = (cpu(suite.process.pid) - before) * 1000
     table.add("sbxd's time for 200 MB", "ms", [used], limit=20)
     echo(suite, project, table)
