@@ -43,26 +43,54 @@ account_take(const struct passwd *pw, int i)
 	sbxd.gids[i] = pw->pw_gid;
 }
 
+/* Where they usually are, in one reading: asked for one by one, each that is
+ * missing has all sources of accounts asked, which takes milliseconds. */
+static int
+accounts_read(bool have[UID_COUNT])
+{
+	struct passwd	*pw;
+	FILE		*f;
+	int		 i, found = 0;
+
+	if ((f = fopen("/etc/passwd", "re")) == NULL)
+		return (0);
+	while ((pw = fgetpwent(f)) != NULL)
+		for (i = 0; i < UID_COUNT; i++)
+			if (!have[i] && strcmp(pw->pw_name, accounts[i]) ==
+			    0) {
+				account_take(pw, i);
+				have[i] = true;
+				found++;
+			}
+	fclose(f);
+	return (found);
+}
+
 /* All of the accounts, or none: half a set is a broken installation. */
 static bool
 accounts_find(void)
 {
+	bool		 have[UID_COUNT] = { false };
 	struct passwd	*pw;
 	const char	*missing = NULL;
-	int		 i, found = 0;
+	int		 i, found = accounts_read(have);
 
+	/* The broker's stands for those of other sources. */
+	if (found == 0 && getpwnam(accounts[UID_SBXD]) == NULL)
+		return (false);
 	for (i = 0; i < UID_COUNT; i++) {
+		if (have[i])
+			continue;
 		if ((pw = getpwnam(accounts[i])) == NULL) {
 			missing = accounts[i];
 			continue;
 		}
 		account_take(pw, i);
-		found++;
 	}
-	if (found > 0 && missing != NULL)
+	if (missing != NULL)
 		fatalx("the account %s is missing while others of the suite's "
 		    "are there: make it, or remove them all", missing);
-	return (found > 0);
+	return (true);
 }
 
 static bool
@@ -96,36 +124,24 @@ slot_lock(int fd, int slot)
 	return (false);
 }
 
-/* The state's own slot of an earlier run, whose files have these uids. */
+/*
+ * The state's own slot of an earlier run, whose files have these uids: its
+ * folder is the broker's. Only root gives it to anybody, and it is on the disk
+ * before a session in it is said to be kept: session_sync().
+ */
 static int
 slot_recorded(void)
 {
-	char	buf[16] = "";
-	int	fd, slot = -1;
+	struct stat	st;
+	unsigned int	first;
 
-	fd = openat(sbxd.dir, "uids", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-	    O_CLOEXEC);
-	if (fd == -1) {
-		if (errno != ENOENT)
-			fatal("%s/sbxd/uids", sbxd.conf.state);
+	if (fstat(sbxd.dir, &st) == -1)
+		fatal("%s/sbxd", sbxd.conf.state);
+	first = st.st_uid - UID_SBXD;
+	if (first < SLOT_FIRST || (first - SLOT_FIRST) % SLOT_SIZE != 0 ||
+	    (first - SLOT_FIRST) / SLOT_SIZE >= SLOT_COUNT)
 		return (-1);
-	}
-	if (read(fd, buf, sizeof(buf) - 1) > 0)
-		slot = (int)strtonum(buf, 0, SLOT_COUNT - 1, NULL);
-	close(fd);
-	return (slot);
-}
-
-static void
-slot_record(int slot)
-{
-	int	fd;
-
-	fd = openat(sbxd.dir, "uids", O_WRONLY | O_CREAT | O_TRUNC |
-	    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd == -1 || dprintf(fd, "%d", slot) < 0 || fsync(fd) == -1)
-		fatal("%s/sbxd/uids", sbxd.conf.state);
-	close(fd);
+	return ((int)(first - SLOT_FIRST) / SLOT_SIZE);
 }
 
 /* Suites on different states start looking at different places, so that a
@@ -161,10 +177,9 @@ slot_take(void)
 	fd = open(UIDS_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd == -1)
 		fatal(UIDS_FILE);
-	if ((slot = slot_recorded()) == -1) {
+	if ((slot = slot_recorded()) == -1)
 		slot = slot_find(fd);
-		slot_record(slot);
-	} else if (!slot_lock(fd, slot))
+	else if (!slot_lock(fd, slot))
 		fatalx("the uids of %s are in use by another suite: is it a "
 		    "copy of that one's state?", sbxd.conf.state);
 	/* slot_free found neither a user nor a group of these numbers. */

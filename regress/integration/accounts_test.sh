@@ -111,8 +111,50 @@ refused_body()
 	    timeout 20 sbxd -d
 }
 
+atf_test_case numbers
+numbers_head()
+{
+	atf_set descr "a state without accounts has numbers of its own, which \
+are its folder's owner: at the next start too, and whatever lies in it"
+	atf_set require.user root
+}
+numbers_body()
+{
+	int_begin
+	first=$(stat -c %u:%g "$SBX_STATE/sbxd")
+	uid=${first%:*}
+	atf_check_equal "$uid:$uid" "$first"
+	[ "$uid" -ge 61184 ] && [ "$uid" -lt 65520 ] || atf_fail "uid $uid"
+	int_stop
+	# What the broker could have written is not believed.
+	echo 7 >"$SBX_STATE/sbxd/uids"
+	chown "$uid:$uid" "$SBX_STATE/sbxd/uids"
+	int_suite
+	atf_check_equal "$first" "$(stat -c %u:%g "$SBX_STATE/sbxd")"
+	t=$(printf '\t')
+	atf_check -o match:"^Uid:$t$uid$t" \
+	    cat "/proc/$(pgrep -o -x sbxd)/status"
+	int_stop
+	# A copy at the same time: two suites never share one.
+	cp -a "$SBX_STATE" "$SBX_SCRATCH/copy"
+	int_suite
+	atf_check -s exit:1 -e match:'in use by another suite' \
+	    env SBX_STATE="$SBX_SCRATCH/copy" timeout 20 sbxd -d
+	# One that is root's again is given away anew.
+	chown -R 0:0 "$SBX_SCRATCH/copy"
+	int_stop
+	SBX_STATE=$SBX_SCRATCH/copy
+	export SBX_STATE
+	int_suite
+	other=$(stat -c %u "$SBX_STATE/sbxd")
+	[ "$other" -ge 61184 ] && [ "$other" -lt 65520 ] ||
+	    atf_fail "uid $other"
+	int_end
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case groups
 	atf_add_test_case refused
+	atf_add_test_case numbers
 }
