@@ -17,6 +17,7 @@
 #include "fs.h"
 #include "mountd.h"
 #include "pending.h"
+#include "probe.h"
 #include "session.h"
 
 #define PREP_WAIT	8000	/* ms, for each descriptor of init's */
@@ -361,8 +362,9 @@ prep_run(struct child *c)
 			return (-1);
 		c->fresh = &fresh;
 	}
-	if (tree_make(&p.t, &p.w, c->fresh) == -1 ||
-	    prep_receive(&p, &p.pidns) == -1 ||
+	if (tree_make(&p.t, &p.w, c->fresh) == -1)
+		return (probe_blame());
+	if (prep_receive(&p, &p.pidns) == -1 ||
 	    pidns_check(p.pidns) == -1 ||
 	    tree_finish(&p.t, p.pidns) == -1 ||
 	    prep_opened(&p) == -1)

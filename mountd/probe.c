@@ -33,6 +33,14 @@ lacks(int r)
 	    errno == ENOSYS));
 }
 
+/* One that says nothing about the filesystem. */
+static bool
+passes(int err)
+{
+	return (err == ENOSPC || err == EDQUOT || err == ENOMEM ||
+	    err == ENFILE || err == EMFILE);
+}
+
 /* A folder of our own in s/, for trying; sessions have no such name. */
 static int
 trial_make(char *name, size_t size)
@@ -153,12 +161,47 @@ probe_state(void)
 	trial_features(dir, missing, sizeof(missing));
 	if (missing[0] != '\0')
 		text = probe_reason(missing);
-	else if (trial_overlay(dir) == -1 && fault_err() != ENOSPC &&
-	    fault_err() != EDQUOT)
-		text = probe_reason(fault_text());
 	trial_end(dir, name);
 	fault_clear();
 	return (text);
+}
+
+static int
+try_overlay(void)
+{
+	char	name[32];
+	int	dir, r;
+
+	if ((dir = trial_make(name, sizeof(name))) == -1)
+		return (fault_errno("mount.state", "%s/s",
+		    shown(mountd.state)));
+	r = trial_overlay(dir);
+	trial_end(dir, name);
+	return (r);
+}
+
+int
+probe_blame(void)
+{
+	char	*code = strdup(fault_code()), *text = strdup(fault_text());
+	char	*why = NULL;
+
+	if (code == NULL || text == NULL ||
+	    strcmp(code, "mount.failed") != 0)
+		goto end;
+	fault_clear();
+	if (try_overlay() == -1 && !passes(fault_err()))
+		why = probe_reason(fault_text());
+	fault_clear();
+	if (why != NULL)
+		(void)fault("mount.state", "%s", why);
+	else
+		(void)fault(code, "%s", text);
+end:
+	free(why);
+	free(text);
+	free(code);
+	return (-1);
 }
 
 static void
@@ -253,20 +296,6 @@ try_devpts(void)
 		return (-1);
 	close(mnt);
 	return (0);
-}
-
-static int
-try_overlay(void)
-{
-	char	name[32];
-	int	dir, r;
-
-	if ((dir = trial_make(name, sizeof(name))) == -1)
-		return (fault_errno("mount.state", "%s/s",
-		    shown(mountd.state)));
-	r = trial_overlay(dir);
-	trial_end(dir, name);
-	return (r);
 }
 
 /* What is held open is asked of the name cache: see clean.h. */

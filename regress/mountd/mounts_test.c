@@ -3,11 +3,17 @@
  * a layer's filesystem must be able to do.
  */
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,7 +242,7 @@ CASE(resolver, "/etc/resolv.conf that leads below /run is readable")
 
 /* A state on a filesystem that cannot do it: asked and told. */
 static void
-state_on(const char *how)
+state_on(const char *how, const char *reason)
 {
 	struct drive	d = { .uid = 1001, .gid = 1001 };
 	struct msg	msg;
@@ -248,7 +254,7 @@ state_on(const char *how)
 	drive_begin();
 	ATF_CHECK(!drive_start(&d));
 	ATF_CHECK_STREQ("mount.state", d.code);
-	ATF_CHECK_MSG(strstr(d.text, "RENAME_WHITEOUT") != NULL &&
+	ATF_CHECK_MSG(strstr(d.text, reason) != NULL &&
 	    strstr(d.text, "SBX_STATE") != NULL, "%s", d.text);
 	printf("%s\n", d.text);
 	test_send(&drive_mountd, MSG_PROBE, 5, -1, NULL);
@@ -277,13 +283,46 @@ state_on(const char *how)
 CASE(state_overlay, "A24: a state folder on an overlay")
 {
 	state_on("mkdir l u && mount -t tmpfs t u && mkdir u/u u/w && "
-	    "mount -t overlay -o lowerdir=l,upperdir=u/u,workdir=u/w o state");
+	    "mount -t overlay -o lowerdir=l,upperdir=u/u,workdir=u/w o state",
+	    "RENAME_WHITEOUT");
 	ATF_CHECK_EQ(0, test_sh("umount '%s/u'", IN));
 }
 
 CASE(state_ramfs, "A24: a state folder without attributes")
 {
-	state_on("mount -t ramfs r state && chmod 711 state");
+	state_on("mount -t ramfs r state && chmod 711 state",
+	    "RENAME_WHITEOUT");
+}
+
+/* As if overlayfs refused this upper folder, which the filesystems that it
+ * does refuse show in another way first. */
+static void
+upper_refused(void)
+{
+	struct sock_filter	code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		    offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fsconfig, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		    offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FSCONFIG_SET_FD, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog	prog = {
+		.len = sizeof(code) / sizeof(code[0]), .filter = code
+	};
+
+	ATF_REQUIRE_EQ(0, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	ATF_REQUIRE_EQ(0, prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
+}
+
+CASE(state_refused, "a state folder that overlayfs refuses is named when the "
+    "first tree is made")
+{
+	upper_refused();
+	state_on("mount -t tmpfs -o mode=711 t state",
+	    "its filesystem (tmpfs) can carry no layer: ");
 }
 
 CASE(state_full, "A28: a full state filesystem is one clear line")
@@ -340,6 +379,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, resolver);
 	ATF_TP_ADD_TC(tp, state_overlay);
 	ATF_TP_ADD_TC(tp, state_ramfs);
+	ATF_TP_ADD_TC(tp, state_refused);
 	ATF_TP_ADD_TC(tp, state_full);
 	ATF_TP_ADD_TC(tp, probe);
 	return (atf_no_error());
