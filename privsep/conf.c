@@ -29,7 +29,6 @@
 #include "proc.h"
 #include "unveil.h"
 
-#define CONF_DEFAULT	"/etc/sbx/sbxd.conf"
 #define CONF_NOGROUP	65534
 
 /* The file, found as root, read as its owner. */

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#define CONF_DEFAULT	"/etc/sbx/sbxd.conf"
 #define CONF_ERROR	1024		/* room for a reason */
 #define CONF_SIZE	(1 << 20)	/* largest file */
 

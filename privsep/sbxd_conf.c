@@ -1,6 +1,7 @@
 /*
  * The configuration, read by conf: sbxd never sees the file's text.
  */
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <errno.h>
 #include <pwd.h>
@@ -11,6 +12,7 @@
 #include "../common/ids.h"
 #include "../common/log.h"
 #include "../common/state.h"
+#include "conf_parse.h"
 #include "mode.h"
 #include "proc.h"
 #include "sbxd.h"
@@ -105,6 +107,16 @@ conf_file(char *own, size_t size)
 	return (own);
 }
 
+/* Where there is none, there is nothing for conf to read or refuse. */
+static bool
+conf_missing(const char *file)
+{
+	struct stat	st;
+
+	return (file == NULL && (mode_user() ||
+	    (lstat(CONF_DEFAULT, &st) == -1 && errno == ENOENT)));
+}
+
 void
 conf_run(bool print)
 {
@@ -117,9 +129,11 @@ conf_run(bool print)
 	};
 	struct imsgbuf	ib;
 	pid_t		pid;
-	int		fd = start_program("conf", print ? "-v" : NULL, -1,
-			    &pid);
+	int		fd;
 
+	if (!print && conf_missing(suite.conf))
+		return;
+	fd = start_program("conf", print ? "-v" : NULL, -1, &pid);
 	if (imsg_init(&ib, fd, ROLE_SBXD, ROLE_CONF) == -1)
 		fatal("conf");
 	proc_hello(&ib, ROLE_SBXD, ROLE_CONF);

@@ -15,6 +15,7 @@
 
 pid_t		broker;
 char		log_path[PATH_MAX];
+const char	*broker_conf;
 static char	socket_path[PATH_MAX];
 
 void
@@ -33,7 +34,8 @@ broker_start(const char *program)
 		if ((fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND,
 		    0600)) == -1 || dup2(fd, STDERR_FILENO) == -1)
 			_exit(99);
-		execl(program, "sbxd", "-d", (char *)NULL);
+		execl(program, "sbxd", "-d", broker_conf != NULL ? "-f" : NULL,
+		    broker_conf, (char *)NULL);
 		_exit(98);
 	}
 }

@@ -9,6 +9,7 @@
 
 extern pid_t	broker;			/* sbxd */
 extern char	log_path[PATH_MAX];	/* of it and of its helpers */
+extern const char *broker_conf;		/* its file, NULL: the default */
 
 void	broker_start(const char *program);
 /* Waits until it listens. */

@@ -256,6 +256,9 @@ ATF_TC_BODY(helpers_that_do_not_start, tc)
 		"cp /bin/false", "printf '#!/bin/sh\nkill -9 $$\n' >", "rm"
 	};
 
+	/* Without a file conf is not asked. */
+	ATF_REQUIRE_EQ(0, test_sh("echo '{}' >'%s'", test_path("sbxd.conf")));
+	broker_conf = strdup(test_path("sbxd.conf"));
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (j = 0; j < sizeof(how) / sizeof(how[0]); j++) {
 			suite_copy(names[i]);
@@ -271,6 +274,19 @@ ATF_TC_BODY(helpers_that_do_not_start, tc)
 			atf_tc_fail("%s, %zu: status %#x", names[i], j,
 			    (unsigned int)status);
 		}
+}
+
+/* Where there is no file, nothing is started to say so. */
+ATF_TC_WITHOUT_HEAD(conf_without_file);
+ATF_TC_BODY(conf_without_file, tc)
+{
+	ATF_REQUIRE_EQ(0, test_sh("! test -d /etc/sbx || "
+	    "mount -t tmpfs t /etc/sbx"));
+	suite_copy("conf");
+	ATF_REQUIRE_EQ(0, test_sh("rm %s/libexec/sbx/conf", suite));
+	broker_start(test_path("suite/sbin/sbxd"));
+	broker_ready();
+	broker_stop();
 }
 
 /* Answers about sessions and jobs that there are none of: nobody is harmed,
@@ -329,6 +345,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, bad_mountd);
 	ATF_TP_ADD_TC(tp, bad_landd);
 	ATF_TP_ADD_TC(tp, helpers_that_do_not_start);
+	ATF_TP_ADD_TC(tp, conf_without_file);
 	ATF_TP_ADD_TC(tp, answers_out_of_nowhere);
 	return (atf_no_error());
 }
