@@ -17,6 +17,7 @@ sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
 		privsep/sbxd_doctor.c privsep/sbxd_attach.c \
 		privsep/sbxd_audit.c privsep/record.c
 sbxd_LIBS =
+sbxd_STATIC =	libs
 
 spawn_SRCS =	privsep/spawn.c privsep/spawn_clone.c privsep/spawn_session.c \
 		privsep/spawn_live.c privsep/spawn_spare.c \
@@ -28,3 +29,4 @@ spawn_STATIC =	yes
 
 conf_SRCS =	privsep/conf.c privsep/conf_parse.c
 conf_LIBS =	jansson
+conf_STATIC =	yes

@@ -94,6 +94,13 @@ elf()
 	    atf_fail "readelf $1"
 }
 
+# needed: the libraries in dynamic, but for the loader.
+needed()
+{
+	sed -n '/ld-linux/d; s/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' dynamic |
+	    sort | xargs
+}
+
 atf_test_case hardened
 hardened_head()
 {
@@ -130,12 +137,19 @@ static_body()
 		fi
 		atf_check_equal 711 "$mode"
 		case $p in
-		spawn | mountd | landd | worker | init)
+		spawn | mountd | landd | worker | init | conf)
 			atf_check -s exit:1 grep INTERP headers
+			;;
+		netd)
+			atf_check_equal 'libc libmnl' "$(needed)"
 			;;
 		*) atf_check -o ignore grep INTERP headers ;;
 		esac
 	done
+	elf "$SBX_BUILDDIR/sbin/sbxd"
+	if ! grep -q 'lib[au].*san' dynamic; then
+		atf_check_equal libc "$(needed)"
+	fi
 }
 
 atf_test_case install
