@@ -398,30 +398,39 @@ decode_map(const struct field *fields, size_t n, const msgpack_object_map *map,
 	return (NULL);
 }
 
+/* What msgpack made of it is gone afterwards: it takes more than what is kept,
+ * and some of that lives long. */
+static const char *
+decode_whole(const struct field *fields, size_t n, const uint8_t *buf,
+    size_t len, bool lax, void *out, msgpack_zone *zone)
+{
+	msgpack_zone	*objects = msgpack_zone_new(2048);
+	msgpack_object	 o;
+	const char	*why;
+	size_t		 off = 0;
+
+	if (objects == NULL)
+		return ("out of memory");
+	if (msgpack_unpack((const char *)buf, len, &off, objects, &o) !=
+	    MSGPACK_UNPACK_SUCCESS || off != len)
+		why = "not msgpack";
+	else if (o.type != MSGPACK_OBJECT_MAP)
+		why = "not a map";
+	else
+		why = decode_map(fields, n, &o.via.map, lax, out, zone);
+	msgpack_zone_free(objects);
+	return (why);
+}
+
 int
 fields_decode(const struct field *fields, size_t n, const uint8_t *buf,
     size_t len, bool lax, void *out, struct msgpack_zone *zone,
     const char **why)
 {
-	msgpack_object	o;
-	size_t		off = 0;
-
-	if (n > 64) {
+	if (n > 64)
 		*why = "too many fields in the table";
-		return (-1);
-	}
-	if (scan_whole(buf, len, fields_objects(fields, n), why) == -1)
-		return (-1);
-	if (msgpack_unpack((const char *)buf, len, &off, zone, &o) !=
-	    MSGPACK_UNPACK_SUCCESS || off != len) {
-		*why = "not msgpack";
-		return (-1);
-	}
-	if (o.type != MSGPACK_OBJECT_MAP) {
-		*why = "not a map";
-		return (-1);
-	}
-	*why = decode_map(fields, n, &o.via.map, lax, out, zone);
+	else if (scan_whole(buf, len, fields_objects(fields, n), why) == 0)
+		*why = decode_whole(fields, n, buf, len, lax, out, zone);
 	return (*why == NULL ? 0 : -1);
 }
 

@@ -9,6 +9,7 @@
 #define REQ	true
 #define OPT	false
 #define RECORD_MAX	(2 * LIMIT_LARGE)
+#define RECORD_ROOM	256	/* bytes, for small ones */
 
 typedef struct m_RECORD self;
 #define FIELD_ROW(t, n, need, m)					\
@@ -18,13 +19,16 @@ static const struct field record_fields[] = {
 };
 #define NFIELDS	(sizeof(record_fields) / sizeof(record_fields[0]))
 
+/* No field of a record points into raw. What is kept of it is about as large,
+ * with a pointer for each word: most of them find room in one piece. */
 static int
-record_decode(struct record *rec, uint8_t *raw, size_t len, const char **why)
+record_decode(struct record *rec, const uint8_t *raw, size_t len,
+    const char **why)
 {
 	memset(rec, 0, sizeof(*rec));
-	rec->raw = raw;
 	rec->len = len;
-	if ((rec->zone = msgpack_zone_new(8192)) == NULL) {
+	rec->zone = msgpack_zone_new(len + len / 4 + RECORD_ROOM);
+	if (rec->zone == NULL) {
 		*why = "out of memory";
 		return (-1);
 	}
@@ -38,11 +42,14 @@ record_copy(struct record *rec, const struct m_RECORD *from)
 	const char	*why;
 	uint8_t		*raw;
 	size_t		 len;
+	int		 r;
 
 	memset(rec, 0, sizeof(*rec));
 	if (fields_encode(record_fields, NFIELDS, from, &raw, &len) == -1)
 		return (-1);
-	if (record_decode(rec, raw, len, &why) == -1) {
+	r = record_decode(rec, raw, len, &why);
+	free(raw);
+	if (r == -1) {
 		record_free(rec);
 		errno = EINVAL;
 		return (-1);
@@ -55,7 +62,6 @@ record_free(struct record *rec)
 {
 	if (rec->zone != NULL)
 		msgpack_zone_free(rec->zone);
-	free(rec->raw);
 	memset(rec, 0, sizeof(*rec));
 }
 
@@ -89,11 +95,14 @@ record_load(struct record *rec, int dir, const char **why)
 {
 	uint8_t	*raw;
 	size_t	 len;
+	int	 r;
 
 	memset(rec, 0, sizeof(*rec));
 	if ((raw = whole_read(dir, "record", RECORD_MAX, &len, why)) == NULL)
 		return (-1);
-	if (record_decode(rec, raw, len, why) == -1)
+	r = record_decode(rec, raw, len, why);
+	free(raw);
+	if (r == -1)
 		return (-1);
 	if (rec->r.version != RECORD_VERSION) {
 		*why = "of another version of this program";

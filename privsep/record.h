@@ -51,12 +51,12 @@
 
 struct m_RECORD { PROTO_FIELDS_RECORD(PROTO_MEMBER) };
 
-/* A record in memory: its strings are the zone's. */
+/* A record in memory: its strings are the zone's. A suite has one of each
+ * session that it keeps, so nothing else is. */
 struct record {
 	struct m_RECORD		 r;
 	struct msgpack_zone	*zone;
-	uint8_t			*raw;
-	size_t			 len;	/* of raw */
+	size_t			 len;	/* as it is written */
 };
 
 /* Copies all that from points to; -1 errno. record_free afterwards. */
