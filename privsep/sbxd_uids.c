@@ -145,7 +145,8 @@ slot_recorded(void)
 }
 
 /* Suites on different states start looking at different places, so that a
- * stopped one's uids are not the next one's. */
+ * stopped one's uids are not the next one's. On new filesystems folders have
+ * the same numbers. */
 static int
 slot_find(int fd)
 {
@@ -155,8 +156,8 @@ slot_find(int fd)
 	if (fstat(sbxd.dir, &st) == -1)
 		fatal("%s", sbxd.conf.state);
 	for (i = 0; i < SLOT_COUNT; i++) {
-		slot = (int)((st.st_ino * 2654435761U + (uint64_t)i) %
-		    SLOT_COUNT);
+		slot = (int)((st.st_ino * 2654435761U + st.st_dev * 40503U +
+		    (uint64_t)i) % SLOT_COUNT);
 		if (slot_free(slot) && slot_lock(fd, slot))
 			return (slot);
 	}

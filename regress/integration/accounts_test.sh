@@ -152,9 +152,34 @@ numbers_body()
 	int_end
 }
 
+atf_test_case apart
+apart_head()
+{
+	atf_set descr "states on new filesystems, whose folders have the same \
+inode, have different numbers: one starts while the other's suite runs"
+	atf_set require.user root
+}
+apart_body()
+{
+	for s in one two; do
+		mkdir "$SBX_SCRATCH/$s"
+		sbx_fresh_fs tmpfs "$SBX_SCRATCH/$s"
+		SBX_STATE=$SBX_SCRATCH/$s/state
+		sbx_suite_start
+		sbx_suite_stop || atf_fail "sbxd does not end with 0"
+	done
+	atf_check_equal "$(stat -c %i "$SBX_SCRATCH/one/state/sbxd")" \
+	    "$(stat -c %i "$SBX_STATE/sbxd")"
+	sbx_suite_start
+	atf_check -e inline:'sbxctl: no sessions\n' \
+	    env SBX_STATE="$SBX_SCRATCH/one/state" sbxctl ls
+	sbx_suite_stop || atf_fail "sbxd does not end with 0"
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case groups
 	atf_add_test_case refused
 	atf_add_test_case numbers
+	atf_add_test_case apart
 }
