@@ -54,6 +54,34 @@ setup_body()
 	    "$SBX_SRC/tools/setup" nonsense
 }
 
+atf_test_case peers
+peers_head()
+{
+	atf_set descr "bench-start asks for bubblewrap, bench for all peers"
+	atf_set require.user root
+}
+peers_body()
+{
+	sbx_user u
+	cp -r "$SBX_SRC/tools" "$SBX_SCRATCH/tools"
+	chmod -R a+rX "$SBX_SCRATCH/tools"
+	mkdir "$SBX_SCRATCH/none"
+	printf '#!/bin/sh\nexit 1\n' >"$SBX_SCRATCH/none/dpkg-query"
+	chmod 755 "$SBX_SCRATCH/none/dpkg-query"
+	for k in bench-start bench; do
+		atf_check -s exit:1 -o empty -e save:$k sbx-as "$u" env \
+		    PATH="$SBX_SCRATCH/none:/usr/bin:/bin" \
+		    "$SBX_SCRATCH/tools/setup" $k
+		atf_check -o ignore grep -w bubblewrap $k
+	done
+	for p in firejail runc fuse-overlayfs; do
+		atf_check -s exit:1 grep -w $p bench-start
+		atf_check -o ignore grep -w $p bench
+	done
+	atf_check -o match:'tools/setup bench-start' \
+	    make -n -C "$SBX_SRC" BUILD="$PWD/b" bench-start
+}
+
 atf_test_case warnings
 warnings_head()
 {
@@ -198,6 +226,7 @@ atf_init_test_cases()
 	atf_add_test_case not_linux
 	atf_add_test_case missing_library
 	atf_add_test_case setup
+	atf_add_test_case peers
 	atf_add_test_case warnings
 	atf_add_test_case hardened
 	atf_add_test_case static
