@@ -1,6 +1,7 @@
 """What all benchmarks share: a suite on a fresh filesystem, interleaved pairs,
 and the table that comes of them."""
 
+import json
 import os
 import shutil
 import signal
@@ -36,6 +37,11 @@ class Scratch:
         os.chdir("/")
         for mount in reversed(self.mounts):
             subprocess.run(["umount", "-l", mount], check=False)
+        # What is still mounted there may be the machine's own.
+        with open("/proc/self/mountinfo") as f:
+            if self.dir + "/" in f.read():
+                sys.exit("bench: %s: something is still mounted there: "
+                         "unmount it, then remove it" % self.dir)
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def fresh(self, name, size="2G", inodes=None):
@@ -52,8 +58,14 @@ class Scratch:
         os.chmod(mount, 0o755)
         return mount
 
-    def suite(self, mount):
-        suite = Suite(os.path.join(mount, "state"))
+    def bind(self, what, where):
+        """Read-only."""
+        subprocess.run(["mount", "--bind", what, where], check=True)
+        self.mounts.append(where)
+        subprocess.run(["mount", "-o", "remount,bind,ro", where], check=True)
+
+    def suite(self, mount, state="state"):
+        suite = Suite(os.path.join(mount, state))
         self.suites.append(suite)
         return suite
 
@@ -111,6 +123,7 @@ class Table:
             row["ratio"] = round(value, 3)
         if limit is not None:
             row["limit"] = limit
+            row["low"] = low
             row["reached"] = value >= limit if low else value <= limit
         self.rows.append(row)
         print(line(row), flush=True)
@@ -135,7 +148,8 @@ def line(row):
         text += "  %s %.3f  ratio %.2f" % (row["peer"], row["theirs"],
                                            row["ratio"])
     if "limit" in row:
-        text += "  limit %s%s" % (row["limit"],
+        text += "  at %s %s%s" % ("least" if row["low"] else "most",
+                                  row["limit"],
                                   "" if row["reached"] else "  MISSED")
     return text
 
@@ -152,6 +166,41 @@ def timed(command, env=None, cwd=None):
         sys.exit("bench: %s: status %d\n%s" % (" ".join(command),
                  done.returncode, done.stderr))
     return ms
+
+
+class Someone:
+    """An ordinary user, who has no account: what timed() does, as that one."""
+
+    UID = 47110
+
+    def __init__(self, scratch):
+        shutil.copy(os.path.join(SRC, "bench", "timer.py"), scratch.dir)
+        # One that everybody may execute.
+        self.process = subprocess.Popen(
+            ["python3", os.path.join(scratch.dir, "timer.py")],
+            env=dict(os.environ, PATH="/usr/sbin:/usr/bin:/sbin:/bin"),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            user=self.UID, group=self.UID, extra_groups=[])
+
+    def folder(self, path):
+        os.mkdir(path)
+        os.chown(path, self.UID, self.UID)
+        return path
+
+    def timed(self, command, env=None, cwd=None):
+        self.process.stdin.write(json.dumps(
+            {"command": command, "env": env, "cwd": cwd,
+             "settle": SETTLE}) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        if answer["status"] != 0:
+            sys.exit("bench: %s: status %d\n%s" % (" ".join(command),
+                     answer["status"], answer["said"]))
+        return answer["ms"]
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
 def interleave(*measures, pairs=PAIRS):

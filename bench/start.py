@@ -3,8 +3,9 @@
 import json
 import os
 import shutil
+import time
 
-from common import SBXCTL, interleave, timed
+from common import PAIRS, SBXCTL, Someone, interleave, timed
 
 BWRAP = ["bwrap", "--ro-bind", "/", "/", "--tmpfs", "/tmp", "--tmpfs", "/run",
          "--proc", "/proc", "--dev", "/dev", "--unshare-all", "--share-net",
@@ -12,12 +13,18 @@ BWRAP = ["bwrap", "--ro-bind", "/", "/", "--tmpfs", "/tmp", "--tmpfs", "/run",
 FIREJAIL = ["firejail", "--quiet", "--noprofile", "--", "true"]
 RUNC = ["runc", "--root"]
 
+# An embedded suite that nobody has used for so long has ended, in seconds.
+ENDED = 4
+
 
 def bundle(scratch):
     """runc wants a folder with a config.json: the machine's own root,
-    read-only, and true."""
+    read-only, and true. By a mount of its own: into the one that the machine
+    stands on nothing pivots."""
     folder = os.path.join(scratch.dir, "bundle")
-    os.mkdir(folder)
+    rootfs = os.path.join(folder, "rootfs")
+    os.makedirs(rootfs)
+    scratch.bind("/", rootfs)
     kinds = ["pid", "ipc", "uts", "mount"]
     config = {
         "ociVersion": "1.0.2",
@@ -26,7 +33,7 @@ def bundle(scratch):
                     "env": ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"],
                     "noNewPrivileges": True,
                     "capabilities": {}},
-        "root": {"path": "/", "readonly": True},
+        "root": {"path": rootfs, "readonly": True},
         "mounts": [
             {"destination": "/proc", "type": "proc", "source": "proc"},
             {"destination": "/dev", "type": "tmpfs", "source": "tmpfs"},
@@ -71,13 +78,42 @@ def run(scratch, table):
         mine, theirs = interleave(ours, runc)
         table.add("start, against runc", "ms", mine, theirs, "runc")
 
-    number = [0]
+    embedded(scratch, table, mount)
 
-    def embedded():
-        number[0] += 1
-        env = dict(os.environ,
-                   SBX_STATE=os.path.join(mount, "own%d" % number[0]))
-        return timed([SBXCTL, "run", "--", "true"], env=env, cwd=project)
 
-    mine, theirs = interleave(embedded, lambda: timed(BWRAP, cwd=project))
-    table.add("start, suite of its own", "ms", mine, theirs, "bwrap", 4)
+class Own:
+    """A start where no suite runs, each on another state: the suite of the
+    last one is there for two seconds more."""
+
+    def __init__(self, timed, folder, project):
+        self.timed, self.folder, self.project = timed, folder, project
+        self.number = -1
+
+    def start(self):
+        self.number = (self.number + 1) % (PAIRS + 1)
+        env = dict(os.environ, HOME=self.folder, SBX_STATE=os.path.join(
+            self.folder, "own%d" % self.number))
+        env.pop("XDG_RUNTIME_DIR", None)
+        return self.timed([SBXCTL, "run", "--", "true"], env=env,
+                          cwd=self.project)
+
+    def bwrap(self):
+        return self.timed(BWRAP, cwd=self.project)
+
+
+def embedded(scratch, table, mount):
+    """With a state that is there, and the first time on one, which makes the
+    suite's key and syncs it: once in its life."""
+    someone = Someone(scratch)
+    folder = os.path.join(mount, "root")
+    os.mkdir(folder)
+    root = Own(timed, folder, os.path.join(mount, "project"))
+    user = Own(someone.timed, someone.folder(os.path.join(mount, "user")),
+               someone.folder(os.path.join(mount, "mine")))
+    for who, own in (("", root), (", a user's", user)):
+        first = interleave(own.start, own.bwrap)
+        time.sleep(ENDED)
+        then = interleave(own.start, own.bwrap)
+        table.add("start, suite of its own%s" % who, "ms", *then, "bwrap", 4)
+        table.add("the first on a state%s" % who, "ms", *first, "bwrap", 4)
+    someone.end()
