@@ -5,7 +5,8 @@ measured()
 {
 	cat >"$1" <<-EOT
 	{"machine": {"model": "a processor", "processors": 2,
-	  "memory_mib": 1000, "kernel": "$2", "filesystem": "ext4"},
+	  "memory_mib": 1000, "kernel": "$2", "filesystem": "ext4",
+	  "scheduling": ""},
 	 "load": 0.5, "date": "2026-01-02", "pairs": 30, "rows": [
 	 {"what": "a start", "unit": "ms", "n": 30, "ours": 6.0,
 	  "spread": [5.5, 6.5], "peer": "other", "theirs": 4.0,
