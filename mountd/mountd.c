@@ -167,6 +167,7 @@ main(void)
 	mountd_uids(msg.body);
 	mountd_namespace();
 	mountd_store(msg.body);
+	mountd.spares = ((const struct m_SUITE *)msg.body)->spares;
 	msg_free(&msg);
 	session_begin(base, p);
 	mountd_confine();

@@ -17,6 +17,7 @@ struct mountd {
 	uid_t	 uids[UID_COUNT];	/* the suite's own */
 	gid_t	 gid;			/* mountd's */
 	char	*unfit;			/* why s/ can carry no layer, NULL */
+	bool	 spares;		/* the next start is prepared for */
 };
 extern struct mountd mountd;
 

@@ -79,6 +79,10 @@ spare_soon(void)
 {
 	static const struct timeval	tv = { 0, SPARE_AFTER };
 
+	/* A suite for one command would end it unused, and the end of an
+	 * overlay waits for the disk. */
+	if (!mountd.spares)
+		return;
 	if (event_add(timer, &tv) == -1)
 		fatalx("a timer");
 }

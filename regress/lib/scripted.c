@@ -63,6 +63,7 @@ scripted_up(struct test_helper *h, const char *name, enum role role)
 	struct msg	msg;
 
 	scripted_suite(&suite);
+	suite.spares = role == ROLE_MOUNTD;
 	test_helper_start(h, name, role);
 	test_send(h, MSG_SUITE, 0, -1, &suite);
 	test_expect(h, MSG_READY, &msg);
