@@ -168,20 +168,22 @@ static bool
 session_lock(struct session *s, uint32_t id, bool make)
 {
 	char	text[256];
+	int	e;
 
 	if (s->store != -1)
 		return (true);
 	s->store = store_open(s->id, make, &s->fresh);
 	if (s->store != -1)
 		return (true);
-	if (errno == EWOULDBLOCK)
+	if ((e = errno) == EWOULDBLOCK)
 		refuse(id, s->id, "mount.busy", "the session's layer is in "
 		    "use by another suite with the same state folder");
 	else {
-		snprintf(text, sizeof(text), errno == ENOENT ?
+		snprintf(text, sizeof(text), e == ENOENT ?
 		    "this session has no layer" : "the session's folder in "
-		    "the state: %s", strerror(errno));
-		refuse(id, s->id, "mount.layer", text);
+		    "the state: %s", strerror(e));
+		refuse(id, s->id, e == ENOSPC || e == EDQUOT ?
+		    "state.full" : "mount.layer", text);
 	}
 	return (false);
 }

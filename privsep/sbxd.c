@@ -28,11 +28,11 @@
 
 struct sbxd	sbxd;
 
-static void
-usage(void)
+static void __attribute__((noreturn))
+usage(FILE *fp, int status)
 {
-	fprintf(stderr, "usage: sbxd [-denv] [--user] [-f file]\n");
-	exit(2);
+	fprintf(fp, "usage: sbxd [-denv] [--user] [-f file]\n");
+	exit(status);
 }
 
 static void
@@ -169,7 +169,8 @@ static void
 options(int argc, char **argv, bool *check, int *verbose)
 {
 	static const struct option	words[] = {
-		{ "user", no_argument, NULL, 'u' }, { NULL, 0, NULL, 0 }
+		{ "user", no_argument, NULL, 'u' },
+		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 }
 	};
 	int				c;
 
@@ -192,11 +193,15 @@ options(int argc, char **argv, bool *check, int *verbose)
 		case 'v':
 			(*verbose)++;
 			break;
+		case 'h':
+			usage(stdout, 0);
 		default:
-			usage();
+			usage(stderr, 2);
 		}
-	if (optind != argc)
-		usage();
+	if (optind == argc)
+		return;
+	fprintf(stderr, "sbxd: %s: it takes options only\n", argv[optind]);
+	usage(stderr, 2);
 }
 
 /* Descriptors 0, 1, 2 are there, whatever the starter closed. */

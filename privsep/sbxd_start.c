@@ -56,7 +56,9 @@ folder_own(const char *path, mode_t mode)
 	int		fd;
 
 	if (mkdir(path, mode) == -1 && errno != EEXIST)
-		fatal("making the folder %s", path);
+		fatalx("the folder %s cannot be made: %s: make the one "
+		    "above it, or name another state by SBX_STATE", path,
+		    strerror(errno));
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
 		fatal("the folder %s", path);

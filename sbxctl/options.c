@@ -104,7 +104,7 @@ options_one(const struct command *cmd, int argc, char **argv, int i,
 	const struct option	*o;
 	const char		*value;
 
-	if (strcmp(argv[i], "--help") == 0) {
+	if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 		printf("usage: sbxctl %s\n\t%s\n", options_usage(cmd),
 		    cmd->help);
 		exit(done(0));

@@ -148,30 +148,26 @@ static const struct command commands[] = {
 	{ "exec", exec_main, exec_options, COUNT(exec_options),
 	    "SESSION [--] COMMAND [WORD...]", 2, -1, true, EXIT_RUN,
 	    "run another command in a session that runs" },
-	{ "help", help_main, NULL, 0, NULL, 0, 0, false, EXIT_OTHER,
-	    "this list" },
+	{ "help", help_main, NULL, 0, "[COMMAND]", 0, 1, false, EXIT_OTHER,
+	    "this list, or a command's own line" },
 };
+
+static void
+help_line(FILE *fp, const char *before, const struct command *cmd)
+{
+	char	*usage = options_usage(cmd);
+
+	fprintf(fp, "%s sbxctl %s\n\t%s\n", before, usage, cmd->help);
+	free(usage);
+}
 
 static void
 help_print(FILE *fp)
 {
 	size_t	i;
-	char	*usage;
 
-	for (i = 0; i < COUNT(commands); i++) {
-		usage = options_usage(&commands[i]);
-		fprintf(fp, "%s sbxctl %s\n\t%s\n", i == 0 ? "usage:" :
-		    "      ", usage, commands[i].help);
-		free(usage);
-	}
-}
-
-static int
-help_main(struct options *opts)
-{
-	(void)opts;
-	help_print(stdout);
-	return (done(0));
+	for (i = 0; i < COUNT(commands); i++)
+		help_line(fp, i == 0 ? "usage:" : "      ", &commands[i]);
 }
 
 static const struct command *
@@ -191,6 +187,16 @@ command_find(const char *word)
 		strlcat(accepted, commands[i].word, sizeof(accepted));
 	}
 	fail_usage("%s: unknown command: accepted are %s", word, accepted);
+}
+
+static int
+help_main(struct options *opts)
+{
+	if (opts->argc == 0)
+		help_print(stdout);
+	else
+		help_line(stdout, "usage:", command_find(opts->argv[0]));
+	return (done(0));
 }
 
 /* Nothing inside a session can reach the socket: say so instead of failing

@@ -9,13 +9,18 @@ nothing_left()
 	running_check
 }
 
-# As int_clean_check, with the suite still there: mountd itself and its child
-# that waits for the next session, another one after each start.
+# As int_clean_check, with the suite still there: mountd itself and what waits
+# for the next session, its child, and spawn's two in a control group, others
+# after each start.
 running_state()
 {
 	int_cleanstate >"$SBX_SCRATCH/.all"
-	grep -v '^[0-9]* mountd$' "$SBX_SCRATCH/.all"
+	grep -v -e '^[0-9]* mountd$' -e '^[0-9]* sbx-spare$' \
+	    -e '/sbx-[0-9]*/s[0-9]*$' "$SBX_SCRATCH/.all"
 	[ "$(pgrep -cx mountd)" -le 2 ] || echo "children of mountd"
+	[ "$(pgrep -cx sbx-spare)" -le 2 ] || echo "children of spawn"
+	[ "$(grep -c '/sbx-[0-9]*/s[0-9]*$' "$SBX_SCRATCH/.all")" -le 1 ] ||
+	    echo "control groups of spawn"
 }
 running_mark()
 {
@@ -216,6 +221,10 @@ usage_body()
 		atf_check -o match:"^usage: sbxctl $c" sbxctl $c --help
 	done
 	atf_check -o match:'^usage: sbxctl run' sbxctl help
+	atf_check -o match:'^usage: sbxctl gc' -o not-match:'sbxctl run' \
+	    sbxctl help gc
+	atf_check -o match:'^usage: sbxctl run' sbxctl run -h
+	int_refused 2 'unknown command' sbxctl help nonsense
 	atf_check -s exit:2 -e match:'^usage: sbxctl run' sbxctl
 	# None of it was a reason to start a suite.
 	atf_check test ! -e "$SBX_STATE"
@@ -228,6 +237,10 @@ usage_body()
 	    true
 	int_refused 125 a.txt env SBX_STATE="$P/a.txt" sbxctl run -- true
 	atf_check -s exit:2 -e match:usage sbxd -x
+	atf_check -s exit:2 -e match:'^sbxd: word: ' -e match:usage sbxd word
+	atf_check -o match:'^usage: sbxd' sbxd --help
+	int_refused 125 'the one above it' \
+	    env SBX_STATE=/no/such/folder sbxctl run -- true
 	atf_check -s exit:1 -e match:/no/such sbxd -n -f /no/such/file
 }
 
