@@ -155,10 +155,13 @@ drift_folder_recent(const struct walk *w, const struct item *it)
 	return (drift_recent(w, &st.st_ctim));
 }
 
-/* The real file is another one than the copy was made of. */
+/* The real file is another one than the copy was made of. Of a copy without
+ * a handle nobody knows: it may be a copy's, in mountd's own folder. */
 static bool
 drift_is_other(const struct item *it, const struct found *fo, uint64_t ino)
 {
+	if (fo->copied != NULL && fo->copied->len == 0)
+		return (false);
 	if (ino != it->lst.st_ino)
 		return (ino != WALK_INO(it->rst.st_ino));
 	return (fo->copied != NULL &&

@@ -14,6 +14,7 @@
 #include "mountd.h"
 #include "pending.h"
 #include "session.h"
+#include "snap.h"
 
 /*
  * Names on a network are checked again at each use, which a look at the cache
@@ -45,6 +46,7 @@ clean_open(struct clean *c, struct build *b, int store, int merged)
 	int		r;
 
 	memset(c, 0, sizeof(*c));
+	c->b = b;
 	c->u = c->base = c->real = c->aside = -1;
 	c->store = store;
 	c->merged = merged;
@@ -62,8 +64,10 @@ clean_open(struct clean *c, struct build *b, int store, int merged)
 	if (c->real == -1)
 		return (fault_errno("mount.project", "project %s",
 		    shown(project)));
-	c->base = overlay_make(b, project, c->real, NULL, -1);
-	c->blind = !clean_tells(c->u) || !clean_tells(c->real);
+	if ((c->lower = snap_lower(b, store, project, c->real)) == -1)
+		return (-1);
+	c->base = overlay_make(b, project, c->lower, NULL, -1);
+	c->blind = !clean_tells(c->u) || !clean_tells(c->lower);
 	return (c->base == -1 ? -1 : 0);
 }
 
@@ -222,6 +226,9 @@ clean_paths(struct clean *c, const struct strv *paths)
 		return (-1);
 	if (c->nlist == 0)
 		return (0);
+	if (!c->discard && !c->ended && snap_follow(c->b, c->store, c->real,
+	    c->list, c->nlist) == -1)
+		return (-1);
 	r = clean_behind(c);
 	if (r == 0 && c->left.n > 0)
 		r = pending_add(c->store, c->u, &c->left);

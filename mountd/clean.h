@@ -56,10 +56,12 @@ struct origin {
 };
 
 struct clean {
+	struct build	*b;
 	int		 store;		/* STATE/s/ID */
 	int		 u;		/* the layer */
 	int		 base;		/* what shows without it, masked */
 	int		 real;		/* the project itself */
+	int		 lower;		/* that, or its copy: see snap.h */
 	int		 merged;	/* the live overlay; -1: stopped */
 	int		 aside;		/* live: where steps put things */
 	bool		 discard;

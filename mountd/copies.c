@@ -24,10 +24,12 @@
 #include "fault.h"
 #include "layer.h"
 #include "mountd.h"
+#include "snap.h"
 #include "xattr.h"
 
 struct copies {
 	int		 u, to;
+	bool		 snap;		/* of the project's copy: see snap.h */
 	struct names	 dirs;		/* still to be looked into, each: */
 	struct names	 lower;		/* ... and what it lies on */
 	unsigned char	 buf[65536];
@@ -94,6 +96,9 @@ copies_one(struct copies *c, int dir, const struct dirent *de,
 		len = 0;
 	if (len == -1)
 		return (errno == ENODATA || errno == ENOENT ? 0 : -1);
+	/* Its origin is the copy's, and says nothing of the real one. */
+	if (c->snap)
+		len = 0;
 	return (copies_put(c, de->d_ino, attr, (size_t)len, lower));
 }
 
@@ -214,7 +219,7 @@ copies_write(int store, const char *project, int u, int stage)
 	static struct copies	c;
 	int			saved;
 
-	c = (struct copies){ .u = u };
+	c = (struct copies){ .u = u, .snap = snap_is(store) };
 	if (unlinkat(stage, ORIGINS_NAME, 0) == -1 && errno != ENOENT)
 		return (fault_errno("mount.layer", "the list of copies in "
 		    "the session's stage"));

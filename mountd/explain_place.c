@@ -12,6 +12,7 @@
 #include "fs.h"
 #include "layer.h"
 #include "mountd.h"
+#include "snap.h"
 
 const struct place *
 place_at(const struct explain *e, const char *path)
@@ -78,11 +79,20 @@ place_is_read_only(const struct place *p)
 	    p->kind == PLACE_FILE);
 }
 
+static bool
+place_is_copied(const struct explain *e, const struct place *p)
+{
+	return (p != NULL && p->kind == PLACE_PROJECT &&
+	    (e->b.snap != -1 || snap_needed(p->fd)));
+}
+
 void
 place_mechanism(const struct explain *e, const struct place *p, char *out,
     size_t size)
 {
 	const char	*path = p != NULL ? p->path : "/";
+	const char	*what = place_is_copied(e, p) ? "overlay on a copy "
+			    "made at the start" : "overlay";
 	unsigned int	 n;
 
 	if (p != NULL && place_is_seen_through(p))
@@ -90,12 +100,12 @@ place_mechanism(const struct explain *e, const struct place *p, char *out,
 	else if (place_is_read_only(p))
 		snprintf(out, size, "read-only mount");
 	else if (e->store == -1)
-		snprintf(out, size, "overlay, a layer of the session's own");
+		snprintf(out, size, "%s, a layer of the session's own", what);
 	else if (layer_find(e->store, path, &n) == 1)
-		snprintf(out, size, "overlay, layer %u", n);
+		snprintf(out, size, "%s, layer %u", what, n);
 	else {
 		fault_clear();
-		snprintf(out, size, "overlay, a layer that is not made yet");
+		snprintf(out, size, "%s, a layer that is not made yet", what);
 	}
 }
 
@@ -157,10 +167,14 @@ place_enter(struct explain *e, const struct place *p, struct spot *s)
 	*s = (struct spot){ .place = p, .top = -1, .low = -1, .root = -1 };
 	strlcpy(s->path, p != NULL ? path : "", sizeof(s->path));
 	if (p != NULL && (p->kind == PLACE_COVER || (p->kind == PLACE_CLONE &&
-	    hides_below(&e->b.hides, path))))
+	    !mode_user() && hides_below(&e->b.hides, path))))
 		return (0);
+	if (p != NULL && p->kind == PLACE_PROJECT)
+		fd = snap_known(&e->b, e->store, fd);
+	/* Nothing lies on those, or the copy is not made yet. */
 	if (p == NULL ? mode_user() : p->kind == PLACE_CLONE ||
-	    p->kind == PLACE_FILE) {
+	    p->kind == PLACE_FILE || (p->kind == PLACE_PROJECT &&
+	    snap_needed(fd))) {
 		s->low = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		return (s->low == -1 ? fault_errno("explain.failed",
 		    "%s", shown(path)) : 1);

@@ -43,7 +43,7 @@ file_at_home(struct clean *c, const char *path, const unsigned char *origin,
 	struct handle	h;
 	int		fd, mount, r;
 
-	if ((fd = at_open(c->real, path, O_PATH | O_NOFOLLOW)) == -1)
+	if ((fd = at_open(c->lower, path, O_PATH | O_NOFOLLOW)) == -1)
 		return (false);
 	memset(&h, 0, sizeof(h));
 	h.fh.handle_bytes = MAX_HANDLE_SZ;

@@ -12,7 +12,7 @@ int
 build_begin(struct build *b, const struct strv *hide)
 {
 	memset(b, 0, sizeof(*b));
-	b->masks.tmpfs = -1;
+	b->masks.tmpfs = b->snap = -1;
 	if (mnts_read(&b->mnts) == -1)
 		return (-1);
 	return (hides_make(&b->hides, &b->mnts, hide));
@@ -23,6 +23,8 @@ build_end(struct build *b)
 {
 	if (b->masks.tmpfs != -1)
 		close(b->masks.tmpfs);
+	if (b->snap != -1)
+		close(b->snap);
 	hides_free(&b->hides);
 	mnts_free(&b->mnts);
 }

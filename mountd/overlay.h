@@ -10,6 +10,8 @@ struct build {
 	struct hides	hides;
 	struct masks	masks;
 	const char	*steady;	/* the project: see overlay_options */
+	int		 snap;		/* its copy: see snap.h; -1 */
+	size_t		 snap_lost;	/* what could not be copied */
 };
 
 int	build_begin(struct build *, const struct strv *hide);

@@ -156,15 +156,16 @@ plan_answers(int fd)
 }
 
 /* What a mount is in a user's suite, where all of it is there already,
- * read-only: PLACE_CLONE, where nothing can lie over it. */
+ * read-only: PLACE_CLONE, where nothing can lie over it. Below the project's
+ * layer nothing is. */
 static enum place_kind
 plan_rest(struct plan *p, const struct build *b, const char *path,
-    enum place_kind kind, int fd)
+    enum place_kind kind, int fd, bool below)
 {
 	const char	*in = rest_mounted(b, path);
 
 	if (kind != PLACE_OVERLAY && kind != PLACE_READ)
-		return (PLACE_CLONE);
+		return (below ? kind : PLACE_CLONE);
 	if (in != NULL)
 		plan_note(p, "%s: read-only in the session, as %s is mounted "
 		    "in it", shown(path), shown(in));
@@ -179,7 +180,7 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 {
 	enum place_kind	kind;
 	struct statx	sx;
-	bool		plain, said;
+	bool		plain, said, below = path_within(w->project, m->point);
 	int		fd;
 
 	if (m->covered || m->point[1] == '\0' ||
@@ -213,7 +214,8 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 		return (0);
 	}
 	if (mode_user() && kind != PLACE_COVER &&
-	    (kind = plan_rest(p, b, m->point, kind, fd)) == PLACE_CLONE) {
+	    (kind = plan_rest(p, b, m->point, kind, fd, below)) ==
+	    PLACE_CLONE && !below) {
 		close(fd);
 		return (0);
 	}
@@ -226,6 +228,7 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 	if (plan_add(p, m->point, kind, fd, S_ISDIR(sx.stx_mode)) == -1)
 		return (-1);
 	p->v[p->n - 1].plain = plain;
+	p->v[p->n - 1].below = below;
 	return (0);
 }
 
@@ -260,17 +263,29 @@ plan_ro(struct plan *p, const struct build *b, const struct want *w,
 	    PLACE_FILE, copy, S_ISDIR(st.st_mode)));
 }
 
+static void
+plan_snap(struct plan *p, const struct build *b, const struct want *w)
+{
+	const char	*in = rest_mounted(b, w->project);
+
+	plan_note(p, "project %s: as %s is mounted in it, the session works "
+	    "on a copy that is made when it starts: what is changed outside "
+	    "meanwhile shows at its next start", shown(w->project),
+	    in != NULL ? shown(in) : "a filesystem");
+	if (b->snap_lost > 0)
+		plan_note(p, "project %s: %zu of its files are empty or "
+		    "missing in the session's copy: they are devices, or not "
+		    "this user's to read", shown(w->project), b->snap_lost);
+}
+
 static int
 plan_own(struct plan *p, const struct build *b, const struct want *w)
 {
 	const char	*in;
 	int		 fd;
 
-	if (mode_user() && (in = rest_mounted(b, w->project)) != NULL)
-		return (fault("mount.project", "project %s: %s is mounted in "
-		    "it, and over that only root's suite lays a layer: "
-		    "unmount it, or have root start sbxd", shown(w->project),
-		    shown(in)));
+	if (b->snap != -1)
+		plan_snap(p, b, w);
 	if ((fd = fcntl(w->project_fd, F_DUPFD_CLOEXEC, 0)) == -1)
 		return (fault_errno("mount.failed", "the list of mounts"));
 	if (plan_add(p, w->project, PLACE_PROJECT, fd, true) == -1)

@@ -25,6 +25,8 @@ struct place {
 	int		 fd;		/* the host's, O_PATH */
 	bool		 dir;
 	bool		 plain;		/* its type has no sockets, no FIFOs */
+	bool		 below;		/* in the project: no clone of the
+					 * machine shows it */
 };
 
 /* What PREP wants, as far as it has been checked. */

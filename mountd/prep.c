@@ -19,6 +19,7 @@
 #include "pending.h"
 #include "probe.h"
 #include "session.h"
+#include "snap.h"
 
 #define PREP_WAIT	8000	/* ms, for each descriptor of init's */
 
@@ -314,7 +315,9 @@ prep_store(struct prep *p)
 			    "end its processes"));
 	}
 	if (stage_make(s->store, p->w.uid, p->w.gid) == -1 ||
-	    layer_set_project(s->store, p->m->project) == -1)
+	    layer_set_project(s->store, p->m->project) == -1 ||
+	    snap_begin(&p->t.b, s->store, p->m->project,
+	    p->w.project_fd) == -1)
 		return (-1);
 	return (s->fresh ? 0 : pending_run(s->store, &p->t.b));
 }

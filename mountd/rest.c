@@ -131,15 +131,19 @@ rest_mount(struct plan *p, const struct build *b, const struct mnt *m)
 	return (rest_folders(p, b, m->point, v != NULL, REST_LEVELS - 1));
 }
 
+/* The place that path lies in has a mask. */
 static bool
 rest_covers(const struct plan *p, const char *path)
 {
-	size_t	i;
+	const struct place	*in = NULL;
+	size_t			 i;
 
 	for (i = 0; i < p->n; i++)
-		if (path_within(p->v[i].path, path))
-			return (true);
-	return (false);
+		if (path_within(p->v[i].path, path) && (in == NULL ||
+		    strlen(in->path) < strlen(p->v[i].path)))
+			in = &p->v[i];
+	return (in != NULL && in->kind != PLACE_CLONE &&
+	    in->kind != PLACE_FILE);
 }
 
 /* A path that is not there can be hidden by a mask only, which needs an

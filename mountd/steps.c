@@ -176,7 +176,7 @@ base_took(struct clean *c, const char *path)
 		return (false);
 	/* What is hidden is a mask's, each time another one. */
 	if (!S_ISDIR(base.st_mode))
-		return (!at_stat(c->real, path, &real) ||
+		return (!at_stat(c->lower, path, &real) ||
 		    real.st_ino != base.st_ino ||
 		    (merged.st_size == base.st_size &&
 		    time_same(&merged.st_ctim, &base.st_ctim)));

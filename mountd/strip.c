@@ -34,7 +34,7 @@ strip_shows_real(struct clean *c, const char *path)
 	struct stat	merged, real;
 
 	return (!c->blind && at_stat(c->merged, path, &merged) &&
-	    at_stat(c->real, path, &real) &&
+	    at_stat(c->lower, path, &real) &&
 	    (merged.st_ino & mask) == (real.st_ino & mask));
 }
 

@@ -16,6 +16,9 @@
 #include "rest.h"
 #include "tree.h"
 
+#define CLONE_ATTRS	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | \
+			    MOUNT_ATTR_NODEV)
+
 const char *const clone_kinds[CLONE_COUNT] = {
 	[CLONE_PROJECT] = "clone-project",
 	[CLONE_HOME] = "clone-home",
@@ -77,10 +80,12 @@ place_clone(const struct place *p)
 {
 	int	mnt;
 
+	/* In S none can be had without what is mounted in it. */
+	if (mode_user())
+		return (fs_clone_all(p->fd, CLONE_ATTRS, shown(p->path)));
 	if ((mnt = fs_clone(p->fd, shown(p->path))) == -1)
 		return (-1);
-	if (fs_attr(mnt, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-	    MOUNT_ATTR_NODEV, shown(p->path)) == -1) {
+	if (fs_attr(mnt, CLONE_ATTRS, shown(p->path)) == -1) {
 		close(mnt);
 		return (-1);
 	}
@@ -95,7 +100,8 @@ place_make(struct tree *t, const struct want *w, const struct place *p)
 
 	switch (p->kind) {
 	case PLACE_PROJECT:
-		mnt = tree_layer(t, p->path, p->fd);
+		mnt = tree_layer(t, p->path, t->b.snap != -1 ? t->b.snap :
+		    p->fd);
 		if (mnt == -1 || tree_clone(t, CLONE_PROJECT, mnt) == -1)
 			return (-1);
 		/* Home is the project, or a folder in it: one layer. */
@@ -118,8 +124,9 @@ place_make(struct tree *t, const struct want *w, const struct place *p)
 		mnt = overlay_make(&t->b, p->path, p->fd, NULL, -1);
 		break;
 	case PLACE_CLONE:
-		/* It has no mask for what does not exist yet. */
-		if (hides_below(&t->b.hides, p->path))
+		/* It has no mask for what does not exist yet, of which a
+		 * user is told. */
+		if (!mode_user() && hides_below(&t->b.hides, p->path))
 			return (fault("mount.hide", "a path in it is hidden"));
 		mnt = place_clone(p);
 		break;
@@ -132,41 +139,55 @@ place_make(struct tree *t, const struct want *w, const struct place *p)
 	return (mnt);
 }
 
-/*
- * What cannot be shown as planned. A read-only clone only of what holds no
- * socket and no FIFO: through one a session would reach both.
- */
+/* Itself, read-only, instead. */
+static int
+place_bare(struct tree *t, const struct place *p)
+{
+	int	mnt, point, r = -1;
+
+	if ((mnt = place_clone(p)) == -1)
+		return (-1);
+	if ((point = point_open(t->root, p->path, p->dir, false)) != -1) {
+		r = fs_attach(mnt, point, shown(p->path));
+		close(point);
+	}
+	close(mnt);
+	return (r);
+}
+
+/* A read-only clone only of what holds no socket and no FIFO: through one a
+ * session would reach both. In S much of the machine is one anyway. */
+static bool
+place_may_be_bare(const struct tree *t, const struct place *p)
+{
+	if (p->kind == PLACE_COVER || p->kind == PLACE_CLONE)
+		return (false);
+	return (mode_user() ? p->below :
+	    p->plain && !hides_below(&t->b.hides, p->path));
+}
+
+/* What cannot be shown as planned. */
 static int
 place_instead(struct tree *t, const struct want *w, const struct place *p)
 {
 	const char	*path = p->path;
-	int		 mnt, point, r;
 
 	if (p->kind == PLACE_PROJECT || p->kind == PLACE_HOME)
 		return (-1);
 	/* What the tree stands on shows it, read-only. */
-	if (p->kind == PLACE_REST) {
+	if (p->kind == PLACE_REST && !p->below) {
 		fault_clear();
 		return (0);
 	}
-	if (p->kind != PLACE_COVER) {
+	if (p->kind != PLACE_COVER && p->kind != PLACE_REST)
 		plan_note(&t->plan, "%s: not shown as it is: %s", shown(path),
 		    fault_text());
-		fault_clear();
-	}
-	if (mode_user() && p->kind != PLACE_COVER)
+	fault_clear();
+	if (mode_user() && p->kind != PLACE_COVER && !p->below)
 		return (0);
-	if (p->plain && p->kind != PLACE_CLONE &&
-	    !hides_below(&t->b.hides, path) &&
-	    (mnt = place_clone(p)) != -1) {
-		if ((point = point_open(t->root, path, p->dir, false)) != -1) {
-			r = fs_attach(mnt, point, shown(path));
-			close(point);
-			close(mnt);
-			return (r);
-		}
-		close(mnt);
-	}
+	if (place_may_be_bare(t, p) && place_bare(t, p) == 0)
+		return (0);
+	fault_clear();
 	if (plan_holds(w, path))
 		return (0);
 	return (face_cover(t->face, t->root, path));

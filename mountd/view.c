@@ -16,6 +16,7 @@
 #include "mountd.h"
 #include "pending.h"
 #include "session.h"
+#include "snap.h"
 
 #define VIEW_ATTRS	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | \
 			    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
@@ -117,7 +118,7 @@ view_stopped(struct child *c, const char *project, struct view *v)
 {
 	const struct m_VIEW	*m = c->body;
 	struct build		 b;
-	int			 lower, r = -1;
+	int			 lower, on, r = -1;
 
 	lower = fs_openat2(mountd.root, project + 1, O_PATH | O_DIRECTORY,
 	    FS_PLAIN);
@@ -131,7 +132,8 @@ view_stopped(struct child *c, const char *project, struct view *v)
 	}
 	if (build_begin(&b, &m->hide) == 0 &&
 	    pending_run(c->s->store, &b) == 0 &&
-	    (v->merged = view_overlay(c, &b, project, lower)) != -1)
+	    (on = snap_lower(&b, c->s->store, project, lower)) != -1 &&
+	    (v->merged = view_overlay(c, &b, project, on)) != -1)
 		r = fs_attr(v->merged, VIEW_ATTRS, "the project");
 	build_end(&b);
 	close(lower);

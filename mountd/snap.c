@@ -1,0 +1,303 @@
+#include <sys/stat.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/path.h"
+#include "../privsep/mode.h"
+#include "attr.h"
+#include "copy.h"
+#include "fault.h"
+#include "fs.h"
+#include "mountd.h"
+#include "rest.h"
+#include "rm.h"
+#include "snap.h"
+
+#define SNAP_NAME	"copy"
+#define SNAP_UNDONE	"copy.new"	/* until it is whole */
+#define SNAP_RESOLVE	(FS_BENEATH | RESOLVE_NO_XDEV)
+
+struct snap {
+	struct build	*b;
+	const char	*project;
+	uint64_t	 bytes;
+	size_t		 names;
+};
+
+static int	snap_folder(struct snap *, int, int, const char *);
+
+/* A clone without what is mounted below is refused where that is locked, and
+ * for the same reason as an overlay; nothing else tells. */
+bool
+snap_needed(int real)
+{
+	int	mnt;
+
+	if (!mode_user())
+		return (false);
+	mnt = open_tree(real, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+	    AT_EMPTY_PATH);
+	if (mnt == -1)
+		return (errno == EINVAL);
+	close(mnt);
+	return (false);
+}
+
+static int
+snap_count(struct snap *s, const struct stat *st)
+{
+	const char	*in;
+
+	if (S_ISREG(st->st_mode))
+		s->bytes += (uint64_t)st->st_blocks * 512;
+	if (++s->names <= SNAP_NAMES && s->bytes <= SNAP_BYTES)
+		return (0);
+	in = rest_mounted(s->b, s->project);
+	return (fault("mount.project", "project %s: %s is mounted in it, so "
+	    "that a suite of one's own has to work on a copy, and it has more "
+	    "than %u names or %llu MiB: unmount it, or have root start sbxd",
+	    shown(s->project), in != NULL ? shown(in) : "a filesystem",
+	    (unsigned int)SNAP_NAMES, SNAP_BYTES >> 20));
+}
+
+/* Empty, in place of what is hidden, mounted there, or not ours to read. */
+static int
+snap_empty(int to, const char *name, mode_t mode, mode_t bits)
+{
+	if (S_ISDIR(mode))
+		return (mkdirat(to, name, bits | 0111));
+	return (mknodat(to, name, S_IFREG | bits, 0));
+}
+
+/* What is mounted there, or was lost on the way. */
+static int
+snap_point(int from, int to, const char *name)
+{
+	struct stat	st;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) ==
+	    -1)
+		return (errno == ENOENT ? 0 : -1);
+	return (snap_empty(to, name, st.st_mode, 0644));
+}
+
+static int
+snap_dir(struct snap *s, int fd, int to, const char *name, const char *path)
+{
+	int	new, r = -1;
+
+	if (mkdirat(to, name, 0700) == -1)
+		return (-1);
+	new = openat(to, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (new == -1)
+		return (-1);
+	if (snap_folder(s, fd, new, path) == 0)
+		r = attr_copy_all(fd, new, shown(path));
+	close(new);
+	return (r);
+}
+
+/* A device opens for nobody, and cannot be made. */
+static int
+snap_other(struct snap *s, int fd, int to, const char *name,
+    const struct stat *st)
+{
+	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)) {
+		s->b->snap_lost++;
+		return (0);
+	}
+	if (entry_copy(fd, to, name, st) == 0)
+		return (0);
+	if (fault_is() || (errno != EACCES && errno != EPERM))
+		return (-1);
+	s->b->snap_lost++;
+	return (snap_empty(to, name, st->st_mode, 0));
+}
+
+static int
+snap_entry(struct snap *s, int from, int to, const char *name,
+    const char *path)
+{
+	const struct hidden	*h;
+	struct stat		 st;
+	int			 fd, r;
+
+	fd = fs_openat2(from, name, O_PATH | O_NOFOLLOW, SNAP_RESOLVE);
+	if (fd == -1 && errno == EXDEV)
+		return (snap_point(from, to, name));
+	if (fd == -1)
+		return (errno == ENOENT ? 0 : -1);
+	if (fstat(fd, &st) == -1 || snap_count(s, &st) == -1) {
+		close(fd);
+		return (-1);
+	}
+	child_alive();
+	if ((h = hides_over(&s->b->hides, path)) != NULL)
+		r = h->gone ? 0 : snap_empty(to, name, st.st_mode, 0444);
+	else if (S_ISDIR(st.st_mode))
+		r = snap_dir(s, fd, to, name, path);
+	else
+		r = snap_other(s, fd, to, name, &st);
+	close(fd);
+	return (r);
+}
+
+static int
+snap_folder(struct snap *s, int from, int to, const char *path)
+{
+	struct names	ns;
+	char		sub[PATH_MAX];
+	size_t		i;
+	int		r = 0;
+
+	if (names_read(from, "", &ns) == -1) {
+		if (errno != EACCES)
+			return (-1);
+		s->b->snap_lost++;
+		return (0);
+	}
+	for (i = 0; r == 0 && i < ns.n; i++) {
+		if (at_join(path, ns.v[i], sub) == -1)
+			continue;	/* nothing can open it by its path */
+		r = snap_entry(s, from, to, ns.v[i], sub);
+	}
+	names_free(&ns);
+	return (r);
+}
+
+static int
+snap_fault(const char *project)
+{
+	return (fault_errno("mount.project", "the copy of project %s, which "
+	    "stands for it as a filesystem is mounted in it, in %s",
+	    shown(project), shown(mountd.state)));
+}
+
+/* Whole, or not there. */
+static int
+snap_make(struct build *b, int store, const char *project, int real)
+{
+	struct snap	s = { .b = b, .project = project };
+
+	b->snap_lost = 0;
+	if (rm_all(store, SNAP_UNDONE) == -1 ||
+	    snap_dir(&s, real, store, SNAP_UNDONE, project) == -1 ||
+	    rm_all(store, SNAP_NAME) == -1 ||
+	    renameat2(store, SNAP_UNDONE, store, SNAP_NAME, 0) == -1) {
+		snap_fault(project);
+		rm_all(store, SNAP_UNDONE);
+		return (-1);
+	}
+	return (0);
+}
+
+static int
+snap_open(struct build *b, int store)
+{
+	b->snap = openat(store, SNAP_NAME,
+	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return (b->snap);
+}
+
+int
+snap_begin(struct build *b, int store, const char *project, int real)
+{
+	if (!mode_user())
+		return (0);
+	if (!snap_needed(real))
+		return (rm_all(store, SNAP_NAME) == 0 ? 0 :
+		    snap_fault(project));
+	if (snap_make(b, store, project, real) == -1)
+		return (-1);
+	return (snap_open(b, store) != -1 ? 0 : snap_fault(project));
+}
+
+bool
+snap_is(int store)
+{
+	struct stat	st;
+
+	return (mode_user() && fstatat(store, SNAP_NAME, &st,
+	    AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+int
+snap_known(struct build *b, int store, int real)
+{
+	if (!mode_user() || (b->snap == -1 &&
+	    (store == -1 || snap_open(b, store) == -1)))
+		return (real);
+	return (b->snap);
+}
+
+/* Also for a session that is stopped, and was started without one. */
+int
+snap_lower(struct build *b, int store, const char *project, int real)
+{
+	if (!mode_user())
+		return (real);
+	if (b->snap == -1 && snap_open(b, store) == -1) {
+		if (errno != ENOENT)
+			return (snap_fault(project));
+		if (!snap_needed(real))
+			return (real);
+		if (snap_begin(b, store, project, real) == -1)
+			return (-1);
+	}
+	return (b->snap);
+}
+
+/* One that landed: a folder of both keeps what it has, as what is in it is
+ * named by itself. */
+static int
+snap_landed(struct snap *s, int real, const char *path)
+{
+	char		 full[PATH_MAX];
+	const char	*name;
+	int		 from, to, r = -1;
+
+	if (at_is_dir(real, path) && at_is_dir(s->b->snap, path)) {
+		from = at_open(real, path, O_PATH | O_DIRECTORY);
+		to = at_open(s->b->snap, path, O_PATH | O_DIRECTORY);
+		if (from != -1 && to != -1)
+			r = attr_copy_all(from, to, shown(path));
+	} else {
+		from = at_parent(real, path, &name);
+		to = at_parent(s->b->snap, path, &name);
+		/* Not in the copy: with the folder above it, which landed
+		 * too and comes first. */
+		if (to == -1)
+			r = errno == ENOENT ? 0 : -1;
+		else if (rm_all(to, name) == 0)
+			r = from == -1 ? (errno == ENOENT ? 0 : -1) :
+			    at_join(s->project, path, full) == -1 ? 0 :
+			    snap_entry(s, from, to, name, full);
+	}
+	if (from != -1)
+		close(from);
+	if (to != -1)
+		close(to);
+	return (r);
+}
+
+int
+snap_follow(struct build *b, int store, int real, const char *const *paths,
+    size_t n)
+{
+	char		project[PATH_MAX];
+	struct snap	s = { .b = b, .project = project };
+	size_t		i;
+
+	if (b->snap == -1)
+		return (0);
+	if (layer_project(store, project) == -1)
+		return (-1);
+	for (i = 0; i < n; i++)
+		if (snap_landed(&s, real, paths[i]) == -1)
+			return (snap_fault(project));
+	return (0);
+}

@@ -1,0 +1,336 @@
+# Machines that are put together oddly: what is mounted below home and project,
+# of every kind.
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
+
+# odd_mount DIR: every kind of mount, each below DIR, all but proc with a file
+# f; what is bound comes from $srv.
+odd_mount() {
+	srv=$SBX_SCRATCH/srv
+	mkdir -p "$srv/d" "$1/bind" "$1/tmpfs" "$1/ext4" "$1/over" "$1/proc" \
+	    "$1/ro" "$1/robind" "$1/deep" "$1/plain"
+	echo bound >"$srv/f"
+	echo real >"$1/plain/f"
+	: >"$1/filebind"
+	: >"$1/sockbind"
+	chown -R "$who_user:" "$srv" "$1/bind" "$1/plain"
+	mount --bind "$srv" "$1/bind"
+	mount --bind "$srv" "$1/robind"
+	mount -o remount,bind,ro "$1/robind"
+	mount --bind "$srv/f" "$1/filebind"
+	[ -S "$srv/s" ] || python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$srv/s"
+	mount --bind "$srv/s" "$1/sockbind"
+	sbx_fresh_fs tmpfs "$1/tmpfs"
+	odd_n=$((${odd_n:-0} + 1))
+	truncate -s 16M "$SBX_SCRATCH/ext4.$odd_n"
+	mkfs.ext4 -q "$SBX_SCRATCH/ext4.$odd_n"
+	mount -o loop "$SBX_SCRATCH/ext4.$odd_n" "$1/ext4"
+	odd_o=$SBX_SCRATCH/over.$odd_n
+	mkdir -p "$odd_o"
+	mount -t tmpfs -o mode=755 t "$odd_o"
+	mkdir "$odd_o/l" "$odd_o/u" "$odd_o/w"
+	echo over >"$odd_o/l/f"
+	chown -R "$who_user:" "$odd_o/l" "$odd_o/u"
+	mount -t overlay -o "lowerdir=$odd_o/l,upperdir=$odd_o/u,workdir=$odd_o/w" \
+	    o "$1/over" || atf_fail "no overlay"
+	mount -t proc p "$1/proc"
+	sbx_fresh_fs tmpfs "$1/ro"
+	sbx_fresh_fs tmpfs "$1/deep"
+	mkdir "$1/deep/in"
+	mount -t tmpfs -o mode=755 t "$1/deep/in"
+	for odd_m in tmpfs ext4 ro deep deep/in; do
+		echo "real $odd_m" >"$1/$odd_m/f"
+		chown "$who_user:" "$1/$odd_m" "$1/$odd_m/f"
+	done
+	mount -o remount,ro "$1/ro"
+}
+odd_umount() {
+	for odd_m in deep/in deep ro proc over ext4 tmpfs sockbind filebind \
+	    robind bind; do
+		umount "$1/$odd_m" || atf_fail "something holds $1/$odd_m"
+	done
+}
+
+# odd_bytes DIR: all that is really there, whichever mount it is on.
+odd_bytes() {
+	(cd "$1" && find . \( -name proc -o -name .git \) -prune -o -printf \
+	    '%p %y %m %U %l\n' | sort && find . \( -name proc -o -name .git \
+	    -o -name sockbind \) -prune -o -type f -print0 | sort -z | xargs -0r sha256sum)
+}
+
+# $tools/all, which a session does to all of them: it says what it could.
+odd_all() {
+	cat >"$tools/all" <<-'EOT'
+		cd "$1" || exit
+		for m in bind tmpfs ext4 over ro robind deep deep/in plain; do
+			echo "$m: $(cat $m/f)"
+			if (echo new >$m/new) 2>/dev/null; then
+				rm $m/f; echo changed >$m/f
+				echo "$m: written $(cat $m/f)"
+			fi
+		done
+		echo "filebind: $(cat filebind)"
+		(echo x >filebind) 2>/dev/null && echo "filebind: written"
+		echo "proc: $(ls -A proc)"
+		echo "sockbind: $(stat -c %F sockbind)"
+		rm -rf bind ext4 proc 2>/dev/null
+		for m in bind ext4 proc; do
+			test -d $m || echo "$m: gone"
+		done
+	EOT
+	chmod 755 "$tools/all"
+}
+
+# odd_said DIR PATH STATE...: explain says so of each for a session that would
+# be.
+odd_said() {
+	odd_d=$1
+	shift
+	while [ $# -gt 0 ]; do
+		# shellcheck disable=SC2086
+		odd_is "$odd_d/$1" "$2" --repo "$P" $AS
+		shift 2
+	done
+}
+odd_is() {
+	odd_path=$1 odd_want=$2
+	shift 2
+	odd_got=$(sbxctl explain --json "$odd_path" "$@" |
+	    sed -n 's/^  "state": "\(.*\)",$/\1/p')
+	[ "$odd_got" = "$odd_want" ] ||
+	    atf_fail "explain $odd_path: $odd_got, not $odd_want"
+}
+
+# odd_seen LAYERED...: what the session of $tools/all must have said, where
+# those take writes.
+odd_seen() {
+	for odd_m in bind tmpfs ext4 over ro robind deep deep/in plain; do
+		odd_text="real $odd_m"
+		case $odd_m in
+		*bind) odd_text=bound ;;
+		over) odd_text=over ;;
+		plain) odd_text=real ;;
+		esac
+		atf_check -o match:"^$odd_m: $odd_text\$" cat keep.out
+		case " $* " in
+		*" $odd_m "*)
+			atf_check -o match:"^$odd_m: written changed\$" \
+			    cat keep.out ;;
+		*)
+			atf_check -o not-match:"^$odd_m: written" cat keep.out
+			;;
+		esac
+	done
+	atf_check -o match:'^filebind: bound$' -o not-match:'filebind: w' \
+	    -o match:'^proc: $' -o not-match:': gone' \
+	    -o match:'^sockbind: regular empty file$' cat keep.out
+}
+
+atf_test_case mounts
+mounts_head()
+{
+	atf_set descr "A3: every kind of mount below home and project, in \
+root's suite: shown, with a layer of its own or read-only, the real one as it \
+was, and explain says so"
+	atf_set require.user root
+	atf_set timeout 240
+}
+mounts_one()
+{
+	for d in "$P" "$who_home"; do
+		odd_mount "$d"
+		# Nobody who has a mount already hears of a remount.
+		sbx_suite_stop
+		int_suite
+		before=$(odd_bytes "$d")
+		int_keep sh "$tools/all" "$d"
+		odd_seen bind tmpfs ext4 over deep deep/in plain
+		int_same "$before" "$(odd_bytes "$d")" "$d was written to"
+		odd_said "$d" bind/f shown tmpfs/f shown ext4/f shown \
+		    over/f shown ro/f read-only robind/f read-only \
+		    deep/in/f shown filebind read-only proc/1 missing \
+		    proc covered sockbind covered
+		odd_is "$d/tmpfs/f" layer "$sid"
+		odd_is "$d/ext4/new" missing "$sid"
+		odd_is "$d/over/new" layer "$sid"
+		odd_is "$d/deep/in/f" layer "$sid"
+		sbxctl changes "$sid" >list || atf_fail changes
+		if [ "$d" = "$P" ]; then
+			atf_check -o match:'plain/f' -o match:'plain/new' \
+			    -o match:'deep/in.*not landed' \
+			    -o match:'over.*not landed' cat list
+		fi
+		atf_check -o ignore sbxctl rm --discard "$sid"
+		odd_umount "$d"
+	done
+}
+mounts_body()
+{
+	int_begin
+	odd_all
+	int_both mounts_one
+	int_stop
+}
+
+atf_test_case own
+own_head()
+{
+	atf_set descr "A4: the same below a project, in a user's own suite, \
+with mounts from before it started, and from after"
+	atf_set require.user root
+	atf_set timeout 240
+}
+own_one()
+{
+	before=$(odd_bytes "$P")
+	run --keep -- sh "$tools/all" "$P" >keep.out 2>keep.err ||
+	    atf_fail "$(cat keep.err)"
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	odd_seen "$@"
+	int_same "$before" "$(odd_bytes "$P")" "the project was written to"
+	case " $* " in
+	*" robind "*) odd_said "$P" robind/f shown ;;
+	*) odd_said "$P" robind/f read-only ;;
+	esac
+	odd_said "$P" bind/f shown tmpfs/f shown ext4/f shown over/f shown \
+	    ro/f read-only deep/f read-only \
+	    deep/in/f shown filebind read-only proc covered sockbind covered \
+	    plain/f shown
+	odd_is "$P/tmpfs/f" layer "$sid"
+	odd_is "$P/plain/f" layer "$sid"
+	odd_is "$P/ext4/new" missing "$sid"
+	atf_check -o match:'deep: read-only in the session' \
+	    sbxctl show "$sid"
+	atf_check -o match:'M  plain/f' -o match:'A  plain/new' \
+	    -o match:'tmpfs.*not landed' sbxctl changes "$sid"
+	atf_check -o match:'2 files landed' -e ignore \
+	    sbxctl apply --yes "$sid"
+	atf_check -o inline:'changed\n' cat "$P/plain/f"
+	atf_check -o match:'^0 files' sbxctl changes "$sid"
+}
+own_body()
+{
+	int_begin
+	odd_all
+	int_who own
+	odd_mount "$P"
+	# Who has a mount already does not hear of a remount.
+	own_one bind robind tmpfs ext4 over deep/in plain
+	atf_check -s exit:1 -o ignore grep 'works on a copy' keep.err
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# The same mounts, but from before the suite.
+	int_own_again
+	echo real >"$P/plain/f"
+	rm "$P/plain/new"
+	own_one bind tmpfs ext4 over deep/in plain
+	atf_check -o match:"project $P: as .* works on a copy" \
+	    sbxctl show "$sid"
+	atf_check -o match:'overlay on a copy' sbxctl explain "$P/a.txt" "$sid"
+	# The owner's changes show at the next start; what landed is the copy's.
+	echo later >"$P/later"
+	chown "$int_own:" "$P/later"
+	atf_check -o inline:'later\nchanged\nnew\n' -e ignore \
+	    sbxctl resume "$sid" -- cat later plain/f plain/new </dev/null
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	odd_umount "$P"
+	int_stop
+}
+
+atf_test_case copy
+copy_head()
+{
+	atf_set descr "a project that stands on a copy: what is hidden is not \
+copied, a live session is reviewed, landed and discarded, what the owner \
+changed drifts, and what is too large is refused"
+	atf_set require.user root
+	atf_set timeout 240
+}
+copy_body()
+{
+	int_begin
+	int_who own
+	mkdir -p "$P/m" "$P/hid/n" "$P/d/e" "$P/shut"
+	echo SECRET >"$P/hid/n/s"
+	echo SECRET >"$P/d/key"
+	for f in one two three d/four d/e/five; do
+		echo "$f" >"$P/$f"
+	done
+	ln "$P/one" "$P/hard"
+	mkfifo "$P/fifo"
+	chown -R "$int_own:" "$P"
+	install -m 600 /dev/null "$P/root"
+	chown root: "$P/shut"
+	chmod 700 "$P/shut"
+	mount -t tmpfs -o mode=777 t "$P/m"
+	int_own_again
+	before=$(int_bytes "$P")
+	int_live copy --hide "$P/hid" --hide "$P/d/key" --hide "$P/none" -- \
+	    sh -c 'echo 1 >one; rm two; mkdir n; echo n >n/n; mv d d2
+	    exec 3<>three; echo 3 >&3
+	    ls -A hid; cat d2/key; cat none; echo up; while read -r l; do
+	    eval "$l"; echo done; done'
+	int_wait_file copy.out up
+	atf_check -o inline:'up\n' cat copy.out
+	int_same "$before" "$(int_bytes "$P")" "the project was written to"
+	atf_check -s exit:1 grep -rqs SECRET "$SBX_STATE"
+	atf_check -o match:'works on a copy' -o match:'2 of its files are' \
+	    sbxctl show "$sid"
+	atf_check -o match:'M  one' -o match:'D  two' -o match:'A  n/n' \
+	    -o match:'M  three' -o match:'d2/e/five  from d/e/five' \
+	    -o not-match:' (hid|fifo|hard)' sbxctl changes "$sid"
+	# A hard link is none in the copy: only the one name changed.
+	atf_check -o match:'landed' -e ignore sbxctl apply --yes "$sid"
+	atf_check -o inline:'1\none\n3\nree\n' cat "$P/one" "$P/hard" "$P/three"
+	atf_check test ! -e "$P/two" -a ! -e "$P/d/e" -a -e "$P/d/key" \
+	    -a -f "$P/n/n" -a -f "$P/d2/e/five" -a -p "$P/fifo" -a -f "$P/root"
+	atf_check -o match:'^0 files' sbxctl changes "$sid"
+	# The session goes on with what has landed.
+	echo 'cat one three n/n d2/e/five; echo 4 >one; echo n >n/m' >&9
+	int_wait_file copy.out done
+	atf_check -o inline:'up\n1\n3\nree\nn\nd/e/five\ndone\n' cat copy.out
+	atf_check -o match:'M  one' -o match:'A  n/m' \
+	    -o match:'^2 files' sbxctl changes "$sid"
+	# What the owner changed since is not written over.
+	echo owner >"$P/one"
+	atf_check -s exit:1 -o match:'one .*DRIFTED' \
+	    -e match:'nothing was landed' sbxctl apply --yes "$sid"
+	atf_check -o inline:'owner\n' cat "$P/one"
+	atf_check -o match:discarded -e ignore sbxctl discard --yes "$sid" \
+	    "$P/n/m"
+	echo 'ls n; cat one; cat three' >&9
+	int_wait sh -c 'test $(grep -c done copy.out) = 2'
+	atf_check -o inline:'n\n4\n3\nree\ndone\n' tail -n 5 copy.out
+	exec 9>&-
+	wait "$live" || :
+	# Stopped, and resumed over a copy made anew.
+	atf_check -o match:'M  one' -o match:'^1 file' sbxctl changes "$sid"
+	rm "$P/three"
+	atf_check -o inline:'4\nd/e/five\n' -e ignore sbxctl resume "$sid" -- \
+	    sh -c 'cat one d2/e/five; test ! -e three -a ! -e two' </dev/null
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	fallocate -l 1100M "$P/large"
+	chown "$int_own:" "$P/large"
+	int_refused 125 'is mounted in it' run -- true
+	atf_check -o match:'more than 200000 names or 1024 MiB' cat refused.err
+	rm "$P/large"
+	int_state_check
+	umount "$P/m" || atf_fail "something holds it"
+	int_own_again
+	int_keep sh -c 'echo x >one'
+	atf_check -o empty find "$SBX_STATE/s/$sid" -name copy
+	# Mounted while it is stopped.
+	mount -t tmpfs -o mode=777 t "$P/m"
+	int_own_again
+	atf_check -o match:'M  one' sbxctl changes "$sid"
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	umount "$P/m" || atf_fail "something holds it"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_stop
+}
+
+atf_init_test_cases()
+{
+	for c in mounts own copy; do
+		atf_add_test_case "$c"
+	done
+}
