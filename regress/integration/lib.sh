@@ -99,7 +99,7 @@ int_own_start() {
 	install -m 0644 -o "$int_own" "$GIT_CONFIG_GLOBAL" \
 	    "$int_own_home/.gitconfig"
 	int_own_dir=$SBX_SCRATCH/own
-	mkdir "$int_own_dir"
+	mkdir -p "$int_own_dir"
 	chown "$int_own:" "$int_own_dir"
 	# What a case has it write.
 	chmod 0777 .

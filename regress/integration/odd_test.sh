@@ -1,5 +1,5 @@
 # Machines that are put together oddly: what is mounted below home and project,
-# of every kind.
+# of every kind; where root, home, project and state lie.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 # odd_mount DIR: every kind of mount, each below DIR, all but proc with a file
@@ -286,7 +286,7 @@ copy_body()
 	atf_check -o match:'^0 files' sbxctl changes "$sid"
 	# The session goes on with what has landed.
 	echo 'cat one three n/n d2/e/five; echo 4 >one; echo n >n/m' >&9
-	int_wait_file copy.out done
+	int_wait_file copy.out 'done'
 	atf_check -o inline:'up\n1\n3\nree\nn\nd/e/five\ndone\n' cat copy.out
 	atf_check -o match:'M  one' -o match:'A  n/m' \
 	    -o match:'^2 files' sbxctl changes "$sid"
@@ -328,9 +328,155 @@ copy_body()
 	int_stop
 }
 
+# odd_job: run, changes, apply; run, discard; the machine's files are the
+# owner's alone until then.
+odd_job()
+{
+	before=$(int_bytes "$P")
+	run --keep -- sh -ec 'pwd -P; echo in >>a.txt; rm src/main.c
+	    mkdir n; echo n >n/n; echo home >~/made; cat ~/made
+	    echo etc >/etc/made 2>/dev/null && cat /etc/made; true' \
+	    >job.out 2>job.err || atf_fail "$(cat job.out job.err)"
+	sid=$(sed -n 's/^sbxctl: session \([a-z2-7]*\) is kept.*/\1/p' job.err)
+	atf_check -o match:"^$(realpath "$P")\$" -o match:'^home$' cat job.out
+	int_same "$before" "$(int_bytes "$P")" "the project was written to"
+	atf_check test ! -e "$who_home/made" -a ! -e /etc/made
+	atf_check -o match:'M  a.txt' -o match:'A  n/n' \
+	    -o match:'D  src/main.c' -o match:'^3 files' sbxctl changes "$sid"
+	atf_check -o match:'3 files landed' -e ignore \
+	    sbxctl apply --yes "$sid"
+	atf_check -o match:'^in$' cat "$P/a.txt"
+	atf_check test ! -e "$P/src/main.c" -a -f "$P/n/n"
+	atf_check_equal "$who_user" "$(stat -c %U "$P/n/n")"
+	atf_check -o ignore -e ignore sbxctl rm --discard "$sid"
+	before=$(int_bytes "$P")
+	run --keep -- sh -ec 'echo x >a.txt; rm -r n; echo y >y' \
+	    >job.out 2>job.err || atf_fail "$(cat job.out job.err)"
+	sid=$(sed -n 's/^sbxctl: session \([a-z2-7]*\) is kept.*/\1/p' job.err)
+	atf_check -o match:'^3 files' sbxctl changes "$sid"
+	atf_check -o match:discarded -e ignore sbxctl discard --yes "$sid"
+	atf_check -o match:'^0 files' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm "$sid"
+	int_same "$before" "$(int_bytes "$P")" "a discard wrote"
+}
+
+# odd_container: the rest of the case stands on a root that is an overlay.
+odd_container()
+{
+	mount --make-rprivate /
+	mkdir "$SBX_SCRATCH/new" "$SBX_SCRATCH/up"
+	mount -t tmpfs -o mode=755 t "$SBX_SCRATCH/up"
+	mkdir "$SBX_SCRATCH/up/u" "$SBX_SCRATCH/up/w"
+	odd_new=$SBX_SCRATCH/new odd_here=$PWD
+	mount -t overlay -o "lowerdir=/,upperdir=$SBX_SCRATCH/up/u,workdir=$SBX_SCRATCH/up/w" \
+	    o "$odd_new" || atf_fail "no overlay of /"
+	for odd_d in proc dev sys run; do
+		mount --rbind "/$odd_d" "$odd_new/$odd_d"
+	done
+	mkdir "$SBX_SCRATCH/disk"
+	mount --bind "$SBX_SCRATCH/disk" "$odd_new$SBX_SCRATCH"
+	cd "$odd_new" && pivot_root . . && umount -l . && cd "$odd_here" ||
+	    atf_fail "no new root"
+	atf_check_equal overlay "$(findmnt -rno FSTYPE /)"
+}
+
+atf_test_case container
+container_head()
+{
+	atf_set descr "a root that is an overlay itself, as in a container: \
+run, changes, apply, discard"
+	atf_set require.user root
+	atf_set timeout 240
+}
+container_body()
+{
+	odd_container
+	int_begin
+	int_each odd_job
+	atf_check -o match:'^ok +state' -o not-match:'^fail' sbxctl doctor
+	int_end
+}
+
+atf_test_case elsewhere
+elsewhere_head()
+{
+	atf_set descr "home on another filesystem, the state on a tmpfs: run, \
+changes, apply, discard"
+	atf_set require.user root
+	atf_set timeout 240
+}
+elsewhere_body()
+{
+	sbx_fresh_fs ext4 "$SBX_SCRATCH/home" 64M
+	sbx_fresh_fs tmpfs "$SBX_SCRATCH/root"
+	sbx_fresh_fs tmpfs "$SBX_SCRATCH/memory"
+	sbx_fresh_fs tmpfs "$SBX_SCRATCH/own"
+	SBX_STATE=$SBX_SCRATCH/memory/state
+	int_begin
+	int_each odd_job
+	atf_check -o not-match:'^fail' sbxctl doctor
+	int_end
+}
+
+atf_test_case linked
+linked_head()
+{
+	atf_set descr "a home that is a link, to another filesystem: run, \
+changes, apply, discard"
+	atf_set require.user root
+	atf_set timeout 240
+}
+linked_one()
+{
+	odd_real=$SBX_SCRATCH/far/$who_user
+	mv "$who_home" "$odd_real"
+	ln -s "$odd_real" "$who_home"
+	odd_job
+	P=$odd_real/${P##*/}
+	rm -rf "$P"
+	sbx_repo "$P" "$who_user"
+	odd_job
+}
+linked_body()
+{
+	int_begin
+	sbx_fresh_fs ext4 "$SBX_SCRATCH/far" 64M
+	int_each linked_one
+	int_stop
+}
+
+atf_test_case fresh
+fresh_head()
+{
+	atf_set descr "projects below /tmp and /run: run, changes, apply, \
+discard; nothing else of those is shown"
+	atf_set require.user root
+	atf_set timeout 240
+}
+fresh_one()
+{
+	for odd_d in /tmp /run; do
+		odd_top=$odd_d/sbx-odd-$who_user-${SBX_SCRATCH##*.}
+		P=$odd_top/p
+		mkdir -m 755 "$odd_top"
+		echo other >"$odd_top/other"
+		sbx_repo "$P" "$who_user"
+		odd_job
+		atf_check -o inline:'p\n' run -- ls -A "$odd_top"
+		rm -rf "$odd_top"
+	done
+}
+fresh_body()
+{
+	int_begin
+	int_each fresh_one
+	int_end
+}
+
 atf_init_test_cases()
 {
-	for c in mounts own copy; do
+	for c in mounts own copy container elsewhere linked \
+	    fresh; do
 		atf_add_test_case "$c"
 	done
 }
