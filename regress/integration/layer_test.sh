@@ -447,10 +447,143 @@ places_body()
 	int_end
 }
 
+atf_test_case names
+names_head()
+{
+	atf_set descr "A15: a name that other overlays take for a whiteout is \
+one like any other; A34: a chmod is a mode, a touch nothing"
+	atf_set require.user root
+	atf_set timeout 120
+}
+names_one()
+{
+	for f in big touched; do
+		truncate -s 256M "$P/$f"
+		chown --reference="$P" "$P/$f"
+	done
+	int_keep sh -ec 'touch .wh.a a .wh..wh..opq src/.wh.main.c
+	    chmod 600 big; touch touched; ls -A . src'
+	atf_check -o match:'^\.wh\.a$' -o match:'^\.wh\.\.wh\.\.opq$' \
+	    -o match:'^\.wh\.main\.c$' -o match:'^main\.c$' \
+	    -o match:'^a\.txt$' cat keep.out
+	atf_check -o match:'^a$' -o match:'^main\.c$' -e ignore \
+	    sbxctl resume "$sid" -- ls -A . src </dev/null
+	atf_check -o match:'A  \.wh\.a$' -o match:'A  a$' \
+	    -o match:'A  \.wh\.\.wh\.\.opq$' -o match:'A  src/\.wh\.main\.c$' \
+	    -o match:'m  big  mode 100644 to 100600' \
+	    -o not-match:touched -o not-match:'D  ' \
+	    -o match:'^5 files changed, 0 insertions' sbxctl changes "$sid"
+	atf_check -o match:'5 files landed' sbxctl apply --yes "$sid"
+	atf_check test -f "$P/.wh.a" -a -f "$P/a" -a -f "$P/.wh..wh..opq" \
+	    -a -f "$P/src/main.c" -a -f "$P/src/.wh.main.c" -a -f "$P/a.txt"
+	atf_check_equal '600 268435456' "$(stat -c '%a %s' "$P/big")"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+names_body()
+{
+	int_begin
+	int_each names_one
+	int_end
+}
+
+atf_test_case links
+links_head()
+{
+	atf_set descr "A16: a file with two names: a write inside is to one of \
+them, and so is the landing; the other one keeps its bytes"
+	atf_set require.user root
+	atf_set timeout 120
+}
+links_one()
+{
+	mkdir "$who_home/store"
+	echo one >"$who_home/store/f"
+	ln "$who_home/store/f" "$P/a"
+	ln "$P/a" "$P/b"
+	chown -R --reference="$P" "$who_home/store"
+	int_keep sh -ec 'echo two >>a; cat a b ~/store/f
+	    ln b c; echo three >>c; cat b; stat -c %h b'
+	atf_check -o inline:'one\ntwo\none\none\none\nthree\n2\n' \
+	    cat keep.out
+	atf_check_equal 'one 3' \
+	    "$(cat "$who_home/store/f") $(stat -c %h "$P/a")"
+	atf_check -o match:'M  a ' -o match:'M  b ' -o match:'A  c' \
+	    sbxctl changes "$sid"
+	atf_check -o match:'3 files landed' sbxctl apply --yes "$sid"
+	atf_check -o inline:'one\ntwo\none\nthree\none\nthree\none\n' \
+	    cat "$P/a" "$P/b" "$P/c" "$who_home/store/f"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	rm -r "$who_home/store"
+}
+links_body()
+{
+	int_begin
+	int_each links_one
+	int_end
+}
+
+atf_test_case locks
+locks_head()
+{
+	atf_set descr "A2: git inside and outside at once, each with its own \
+index.lock: the owner's repository stays whole"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# The owner's own git, as whom it is.
+locks_git()
+{
+	setpriv --reuid "$who_user" --regid "$who_user" --init-groups \
+	    git -C "$P" "$@"
+}
+locks_ended()
+{
+	sbxctl changes "$sid" >/dev/null && grep -q end locks.out
+}
+locks_one()
+{
+	# It may see the owner's lock, and see it until the next review.
+	int_live locks sh -ec 'echo 0 >in; git add -A; git commit -qm in0
+	    echo begun; read l; i=0; while [ $i -lt 10 ]; do
+	    i=$((i + 1)); echo $i >in
+	    until git add -A && git commit -qm in$i; do sleep 0.1; done 2>/dev/null
+	    done; echo end; read l; git fsck 2>&1'
+	int_wait_file locks.out begun
+	echo outside >"$P/out"
+	chown --reference="$P" "$P/out"
+	echo go >&9
+	i=0
+	while [ $i -lt 10 ]; do
+		i=$((i + 1))
+		echo $i >>"$P/out"
+		locks_git add out || atf_fail "git add"
+		locks_git commit -qm "out$i" || atf_fail "git commit"
+	done
+	int_wait locks_ended
+	atf_check -o match:'A  in' -o match:'\.git' sbxctl changes "$sid"
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	locks_git fsck --strict || atf_fail "the owner's repository is broken"
+	atf_check_equal 11 "$(locks_git rev-list --count HEAD)"
+	atf_check_equal '?? in' "$(locks_git status --porcelain)"
+	atf_check test ! -e "$P/.git/index.lock"
+	echo go >&9
+	exec 9>&-
+	wait "$live" || atf_fail "$(cat locks.err)"
+	atf_check -o not-match:'error|missing|corrupt' \
+	    cat locks.out
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+locks_body()
+{
+	int_begin
+	int_each locks_one
+	int_end
+}
+
 atf_init_test_cases()
 {
 	for c in submounts below renames modes special sqlite readonly \
-	    fresh places; do
+	    fresh places names links locks; do
 		atf_add_test_case "$c"
 	done
 }
