@@ -68,9 +68,10 @@ dev_node(int dev, const char *name)
 static int
 dev_pts(int dev)
 {
-	int	fs, mnt, r = -1;
+	struct fs	*fs;
+	int		 mnt, r = -1;
 
-	if ((fs = fs_open("devpts", "/dev/pts")) == -1)
+	if ((fs = fs_open("devpts", "/dev/pts")) == NULL)
 		return (-1);
 	if (fs_set(fs, "newinstance", NULL) == -1 ||
 	    fs_set(fs, "ptmxmode", "0666") == -1 ||
@@ -78,7 +79,7 @@ dev_pts(int dev)
 	    (!mode_user() && fs_set(fs, "gid", "5") == -1) ||
 	    fs_set(fs, "max", "1024") == -1 ||
 	    fs_set(fs, "source", "sbx") == -1) {
-		close(fs);
+		fs_close(fs);
 		return (-1);
 	}
 	if ((mnt = fs_mount(fs, DEV_ATTRS, "/dev/pts")) == -1)
@@ -135,8 +136,10 @@ dev_make(void)
 	 * opened through this one. */
 	dev = fs_tmpfs("mode=0755,size=64k,nr_inodes=64,uid=0,gid=0",
 	    DEV_ATTRS, "/dev");
-	if (dev == -1 || dev_fill(dev) == 0)
-		return (dev);
+	if ((dev = fs_base(dev, "/dev")) == -1)
+		return (-1);
+	if (dev_fill(dev) == 0)
+		return (fs_lift(dev, "/dev"));
 	close(dev);
 	return (-1);
 }

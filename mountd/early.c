@@ -157,8 +157,8 @@ early_sweep_all(void)
 	if (fd == -1 || (d = fdopendir(fd)) == NULL)
 		fatal("%s/s", mountd.state);
 	while ((de = readdir(d)) != NULL)
-		if (de->d_name[0] == '.' && de->d_name[1] != '\0' &&
-		    de->d_name[1] != '.' && rm_all(mountd.store,
+		if (de->d_name[0] == '.' && de->d_name[1] >= '0' &&
+		    de->d_name[1] <= '9' && rm_all(mountd.store,
 		    de->d_name) == -1)
 			log_warn("%s/s/%s, a layer of no session",
 			    mountd.state, de->d_name);

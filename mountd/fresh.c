@@ -106,8 +106,8 @@ sys_covered(int face)
 	    O_CLOEXEC);
 	if (fd == -1)
 		return (face_clone(face, true, "/sys"));
-	mnt = fs_clone_all(fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/sys");
+	mnt = fs_base(fs_clone_all(fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/sys"), "/sys");
 	close(fd);
 	for (i = 0; mnt != -1 && i < sizeof(sys_overs) /
 	    sizeof(sys_overs[0]); i++)
@@ -116,7 +116,7 @@ sys_covered(int face)
 			close(mnt);
 			return (-1);
 		}
-	return (mnt);
+	return (fs_lift(mnt, "/sys"));
 }
 
 /*
@@ -140,8 +140,9 @@ sys_make(int face)
 	}
 	if (fs_attr(mnt, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "/sys") == 0 &&
+	    (mnt = fs_base(mnt, "/sys")) != -1 &&
 	    face_cover(face, mnt, "/firmware") == 0)
-		return (mnt);
+		return (fs_lift(mnt, "/sys"));
 	close(mnt);
 	return (-1);
 }

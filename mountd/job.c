@@ -14,6 +14,7 @@
 #include "job.h"
 #include "mountd.h"
 #include "spare.h"
+#include "stage.h"
 
 #define JOB_FDS		(3 * CLONE_COUNT + LAYER_MAX)
 
@@ -71,7 +72,7 @@ child_close_others(const struct child *c)
 	unsigned int		 from = 3;
 	size_t			 i, n = 0;
 
-	keep = calloc(CLONE_COUNT + 8 + (s != NULL ? s->nkept : 0),
+	keep = calloc(CLONE_COUNT + 9 + (s != NULL ? s->nkept : 0),
 	    sizeof(*keep));
 	if (keep == NULL)
 		_exit(1);
@@ -79,6 +80,7 @@ child_close_others(const struct child *c)
 	keep[n++] = c->fd;
 	keep[n++] = mountd.root;
 	keep[n++] = mountd.store;
+	keep[n++] = mountd.stage;
 	if (s != NULL)
 		keep[n++] = s->store;
 	for (i = 0; s != NULL && s->mounted && i < CLONE_COUNT; i++)
@@ -326,6 +328,7 @@ job_ended(struct job *j, int status)
 	char	text[128];
 
 	j->reaped = true;
+	stage_clear(j->pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		;
 	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)

@@ -259,15 +259,16 @@ stage_make(int store, uid_t uid, gid_t gid)
 static int
 upper_in_use(int upper, int tmpfs)
 {
-	int	fs, r = -1;
+	struct fs	*fs;
+	int		 r = -1;
 
-	if ((fs = fs_open("overlay", "asking for a layer in use")) == -1)
+	if ((fs = fs_open("overlay", "asking for a layer in use")) == NULL)
 		return (-1);
 	if (fs_set_fd(fs, "lowerdir+", tmpfs) == 0 &&
 	    fs_set_fd(fs, "upperdir", upper) == 0 &&
 	    fs_set_fd(fs, "workdir", tmpfs) == 0 &&
 	    fs_set(fs, "index", "on") == 0) {
-		if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+		if (fs_try(fs) == 0)
 			r = fault("mount.failed", "asking for a layer in use");
 		else if (errno == EBUSY)
 			r = 1;
@@ -277,7 +278,7 @@ upper_in_use(int upper, int tmpfs)
 			r = fault_errno("mount.failed",
 			    "asking for a layer in use");
 	}
-	close(fs);
+	fs_close(fs);
 	return (r);
 }
 

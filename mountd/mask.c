@@ -207,8 +207,9 @@ mask_begin(struct masks *ms)
 {
 	if (ms->tmpfs != -1)
 		return (0);
-	ms->tmpfs = fs_tmpfs("mode=0700,size=64m", MOUNT_ATTR_NOSUID |
-	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "the mask of hidden paths");
+	ms->tmpfs = fs_base(fs_tmpfs("mode=0700,size=64m", MOUNT_ATTR_NOSUID |
+	    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "the mask of hidden paths"),
+	    "the mask of hidden paths");
 	return (ms->tmpfs == -1 ? -1 : 0);
 }
 

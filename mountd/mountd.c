@@ -26,6 +26,7 @@
 #include "probe.h"
 #include "session.h"
 #include "spare.h"
+#include "stage.h"
 #include "sweep.h"
 
 struct mountd mountd;
@@ -50,13 +51,17 @@ static struct peer_ops mountd_ops = {
 static void
 mountd_namespace(void)
 {
+	struct mount_attr	slave = { .propagation = MS_SLAVE };
+
 	if (unshare(CLONE_NEWNS) == -1)
 		fatal("a mount namespace of its own%s", mode_user() ? ", in "
 		    "which a suite of one's own mounts (sysctl "
 		    "kernel.apparmor_restrict_unprivileged_userns may "
 		    "forbid it): have it allowed, or have root start sbxd" :
 		    "");
-	if (mount("", "/", NULL, MS_REC | MS_SLAVE, NULL) == -1)
+	if (mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &slave,
+	    sizeof(slave)) == -1 &&
+	    mount("", "/", NULL, MS_REC | MS_SLAVE, NULL) == -1)
 		fatal("mounts apart from the host's");
 	if ((mountd.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
 		fatal("/");
@@ -139,7 +144,7 @@ mountd_confine(void)
 
 	/* In S the same ones, over the user's own files only. */
 	drop_to(&d);
-	pledge(PLEDGE_MOUNTD);
+	pledge(mountd.stage != -1 ? PLEDGE_STAGED : PLEDGE_MOUNTD);
 }
 
 int
@@ -169,10 +174,12 @@ main(void)
 	mountd_store(msg.body);
 	mountd.spares = ((const struct m_SUITE *)msg.body)->spares;
 	msg_free(&msg);
+	stage_begin();
 	session_begin(base, p);
 	mountd_confine();
 	early_sweep_all();
-	mountd.unfit = probe_state();
+	if (mountd.unfit == NULL)
+		mountd.unfit = probe_state();
 	peer_send(p, MSG_READY, 0, -1, NULL);
 	peer_resume(p);
 	event_base_dispatch(base);

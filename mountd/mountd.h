@@ -16,8 +16,10 @@ struct mountd {
 	int	 root;			/* "/" of our own mount namespace */
 	uid_t	 uids[UID_COUNT];	/* the suite's own */
 	gid_t	 gid;			/* mountd's */
-	char	*unfit;			/* why s/ can carry no layer, NULL */
+	char	*unfit;			/* why none can be mounted, NULL */
 	bool	 spares;		/* the next start is prepared for */
+	unsigned int ways;		/* round what is not there: stage.h */
+	int	 stage;			/* what is attached meanwhile, -1 */
 };
 extern struct mountd mountd;
 

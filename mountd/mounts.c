@@ -11,6 +11,7 @@
 #include "mountd.h"
 #include "mounts.h"
 #include "plan.h"
+#include "stage.h"
 
 /* In place: \040 and the like, as mountinfo writes blanks and backslashes. */
 static void
@@ -132,6 +133,14 @@ mnt_is_asked(const struct mnts *ms, uint64_t id)
 	return (true);
 }
 
+static void
+mnt_free(struct mnt *m)
+{
+	free(m->root);
+	free(m->point);
+	free(m->type);
+}
+
 int
 mnts_read(struct mnts *ms)
 {
@@ -149,6 +158,12 @@ mnts_read(struct mnts *ms)
 		v += ms->n++;
 		if (line_parse(line, v) == -1)
 			break;
+		/* What is on its way into a session is none of the host's. */
+		if (stage_is(v->point)) {
+			mnt_free(v);
+			ms->n--;
+			continue;
+		}
 		v->covered = !mnt_is_asked(ms, v->parent) || !mnt_shows(v);
 	}
 	whole = line == NULL || *line == '\0';
@@ -165,11 +180,8 @@ mnts_free(struct mnts *ms)
 {
 	size_t	i;
 
-	for (i = 0; i < ms->n; i++) {
-		free(ms->v[i].root);
-		free(ms->v[i].point);
-		free(ms->v[i].type);
-	}
+	for (i = 0; i < ms->n; i++)
+		mnt_free(&ms->v[i]);
 	free(ms->v);
 	memset(ms, 0, sizeof(*ms));
 }

@@ -40,7 +40,7 @@ build_end(struct build *b)
  * rename is EXDEV.
  */
 static int
-overlay_options(int fs, bool writes, bool steady)
+overlay_options(struct fs *fs, bool writes, bool steady)
 {
 	const char	*redirect = writes ? "on" : "follow";
 
@@ -60,7 +60,7 @@ overlay_options(int fs, bool writes, bool steady)
 /* An empty mask is there since overlayfs wants two lowers, and goes below:
  * then the folder's own owner and times show. */
 static int
-overlay_layers(int fs, const int lower[3], const struct layer *l)
+overlay_layers(struct fs *fs, const int lower[3], const struct layer *l)
 {
 	size_t	i;
 
@@ -81,7 +81,8 @@ overlay_make(struct build *b, const char *path, int lower,
 {
 	unsigned int	attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	char		what[1024];
-	int		fs, mask, lowers[3] = { under, lower, -1 };
+	struct fs	*fs;
+	int		mnt = -1, mask, lowers[3] = { under, lower, -1 };
 
 	snprintf(what, sizeof(what), l != NULL ? "the overlay of %s, its "
 	    "layer in %s" : "the overlay of %s", shown(path),
@@ -94,21 +95,19 @@ overlay_make(struct build *b, const char *path, int lower,
 		lowers[2] = lower;
 	} else
 		lowers[2] = mask;
-	if ((fs = fs_open("overlay", what)) == -1)
+	if ((fs = fs_open("overlay", what)) == NULL)
 		goto fail;
 	if (overlay_options(fs, l != NULL, b->steady != NULL &&
 	    strcmp(b->steady, path) == 0) == -1 ||
 	    overlay_layers(fs, lowers, l) == -1) {
-		close(fs);
+		fs_close(fs);
 		goto fail;
 	}
-	if (mask != -1)
-		close(mask);
 	if (l == NULL)
 		attrs |= MOUNT_ATTR_RDONLY;
-	return (fs_mount(fs, attrs, what));
+	mnt = fs_mount(fs, attrs, what);
 fail:
 	if (mask != -1)
 		close(mask);
-	return (-1);
+	return (mnt);
 }

@@ -134,7 +134,7 @@ face_make(void)
 		goto fail;
 	/* Before it is cloned: the clones inherit it. */
 	if (fs_attr(mnt, MOUNT_ATTR_RDONLY, "the empty folder and file") == 0)
-		return (mnt);
+		return (fs_base(mnt, "the empty folder and file"));
 fail:
 	fault_errno("mount.failed", "the empty folder and file");
 	close(mnt);

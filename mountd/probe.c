@@ -22,6 +22,7 @@
 #include "probe.h"
 #include "rm.h"
 #include "session.h"
+#include "stage.h"
 #include "xattr.h"
 
 /* An errno that says "never here", not "not now". */
@@ -234,12 +235,14 @@ try_attach(void)
 {
 	int	a, b, clone = -1, point = -1, r = -1;
 
-	a = fs_tmpfs("mode=0755", 0, "a tmpfs");
+	a = fs_base(fs_tmpfs("mode=0755", 0, "a tmpfs"), "a tmpfs");
 	b = fs_tmpfs("mode=0755", 0, "a tmpfs");
 	if (a != -1 && b != -1 && mkdirat(a, "p", 0755) == 0 &&
 	    (point = at_open(a, "p", O_PATH)) != -1 &&
 	    (clone = fs_clone(b, "a detached mount")) != -1)
-		r = fs_attach(clone, point, "a mount to a detached tree");
+		r = fs_attach(clone, point, "a mount to a tree");
+	if (r == 0 && (a = fs_lift(a, "a tree")) == -1)
+		r = -1;
 	if (point != -1)
 		close(point);
 	if (clone != -1)
@@ -254,27 +257,28 @@ try_attach(void)
 static int
 try_proc(void)
 {
-	int	fd, fs, mnt = -1;
+	struct fs	*fs;
+	bool		 set = false;
+	int		 fd, mnt = -1;
 
 	fd = openat(AT_FDCWD, "/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
 		return (fault_errno("mount.proc", "/proc/self/ns/pid"));
-	if ((fs = fs_open("proc", "proc")) != -1) {
-		/* In S only a session's own can be, and ours is the machine's:
-		 * refused, it is known. */
-		if (fs_set_fd(fs, "pidns", fd) == -1 && mode_user() &&
-		    fault_err() == EPERM) {
-			close(fs);
-			close(fd);
-			fault_clear();
-			return (0);
-		}
-		if (!fault_is())
+	if ((fs = fs_open("proc", "proc")) != NULL) {
+		if (fs_set_fd(fs, "pidns", fd) == -1)
+			fs_close(fs);
+		else {
 			mnt = fs_mount(fs, MOUNT_ATTR_NOSUID, "proc");
-		else
-			close(fs);
+			set = (mountd.ways & WAY_MOUNT) == 0;
+		}
 	}
 	close(fd);
+	/* In S only a session's own can be, and ours is the machine's: refused
+	 * where it is named, it is known. */
+	if (mode_user() && !set && fault_err() == EPERM) {
+		fault_clear();
+		return (0);
+	}
 	if (mnt == -1)
 		return (-1);
 	close(mnt);
@@ -284,12 +288,13 @@ try_proc(void)
 static int
 try_devpts(void)
 {
-	int	fs, mnt;
+	struct fs	*fs;
+	int		 mnt;
 
-	if ((fs = fs_open("devpts", "devpts")) == -1)
+	if ((fs = fs_open("devpts", "devpts")) == NULL)
 		return (-1);
 	if (fs_set(fs, "newinstance", NULL) == -1) {
-		close(fs);
+		fs_close(fs);
 		return (-1);
 	}
 	if ((mnt = fs_mount(fs, MOUNT_ATTR_NOSUID, "devpts")) == -1)
@@ -321,20 +326,40 @@ try_cached(void)
 	return (r);
 }
 
+/* Which way mounts are made: an older kernel's, or another's filter's. */
+static void
+probe_ways(struct child *c)
+{
+	char	text[512];
+
+	snprintf(text, sizeof(text), "%s; %s; %s",
+	    (mountd.ways & WAY_MOUNT) != 0 ? "mounts are made by mount(2) and "
+	    "cloned, as fsopen(2) is refused" : "mounts are made by fsopen(2)",
+	    (mountd.ways & WAY_NAMES) != 0 ? "layers are named by "
+	    "/proc/self/fd, as FSCONFIG_SET_FD is refused" : "layers are "
+	    "given by descriptor", (mountd.ways & WAY_STAGED) != 0 ?
+	    "trees are assembled in mountd's own mount namespace, as nothing "
+	    "can be attached to a detached one (before Linux 6.15)" :
+	    "trees are assembled detached");
+	/* With mount(2) open to it, mountd is confined less. */
+	probe_say(c, (mountd.ways & (WAY_MOUNT | WAY_STAGED)) != 0 ? "warn" :
+	    "ok", "interface", text);
+}
+
 int
 probe_run(struct child *c)
 {
+	probe_ways(c);
 	if (mountd.unfit != NULL)
 		probe_say(c, "fail", "state", mountd.unfit);
 	else
 		probe_one(c, "state", try_overlay(), mode_user() ? "kernel "
-		    "overlayfs with layers by descriptor and user attributes "
-		    "works on the state's filesystem" : "kernel overlayfs "
-		    "with layers by descriptor, trusted attributes and "
-		    "redirect_dir works on the state's filesystem",
+		    "overlayfs with user attributes works on the state's "
+		    "filesystem" : "kernel overlayfs with trusted attributes "
+		    "and redirect_dir works on the state's filesystem",
 		    "no layer can be made");
 	probe_one(c, "mounts", try_attach(), "detached mounts can be cloned "
-	    "and attached to a detached tree (Linux 6.15)", "trees cannot be "
+	    "and put into a tree (Linux 6.15)", "trees cannot be "
 	    "assembled by this version on this kernel");
 	probe_one(c, "proc", try_proc(), "a session's /proc is made by its "
 	    "pid namespace's descriptor (Linux 6.18)", "a session's /proc "

@@ -93,13 +93,13 @@ pidns_check(int pidns)
 static int
 proc_new(int pidns)
 {
-	int	fs;
+	struct fs	*fs;
 
-	if ((fs = fs_open("proc", "the session's /proc")) == -1)
+	if ((fs = fs_open("proc", "the session's /proc")) == NULL)
 		return (-1);
 	if (fs_set_fd(fs, "pidns", pidns) == -1 ||
 	    fs_set(fs, "source", "sbx") == -1) {
-		close(fs);
+		fs_close(fs);
 		return (-1);
 	}
 	return (fs_mount(fs, PROC_ATTRS, "the session's /proc"));
@@ -111,7 +111,8 @@ proc_attach(int tree, int face, int pidns)
 	size_t	i;
 	int	proc, point, r;
 
-	if ((proc = proc_new(pidns)) == -1)
+	proc = fs_base(proc_new(pidns), "/proc");
+	if (proc == -1)
 		return (-1);
 	for (i = 0, r = 0; r == 0 &&
 	    i < sizeof(proc_readonly) / sizeof(proc_readonly[0]); i++)
@@ -119,7 +120,10 @@ proc_attach(int tree, int face, int pidns)
 	for (i = 0; r == 0 &&
 	    i < sizeof(proc_covered) / sizeof(proc_covered[0]); i++)
 		r = face_cover(face, proc, proc_covered[i]);
-	if (r == 0 && (point = point_open(tree, "/proc", true, true)) != -1) {
+	if (r == 0)
+		proc = fs_lift(proc, "/proc");
+	if (r == 0 && proc != -1 &&
+	    (point = point_open(tree, "/proc", true, true)) != -1) {
 		r = fs_attach(proc, point, "/proc");
 		close(point);
 	} else

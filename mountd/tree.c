@@ -256,6 +256,7 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 		for (j = 0; j < 2; j++)
 			t->clone[i][j] = -1;
 	if (plan_make(&t->plan, &t->b, w) == -1 || tree_root(t, w) == -1 ||
+	    (t->root = fs_base(t->root, "the tree")) == -1 ||
 	    fresh_attach(f, t->root, w->uid, w->gid) == -1 ||
 	    runfiles_attach(&t->b, t->root, &w->argv) == -1)
 		return (-1);
@@ -270,7 +271,9 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 int
 tree_finish(struct tree *t, int pidns)
 {
-	if (proc_attach(t->root, t->face, pidns) == -1)
+	if (proc_attach(t->root, t->face, pidns) == -1 ||
+	    tree_faces(t, true) == -1)
 		return (-1);
-	return (tree_faces(t, true));
+	t->root = fs_lift(t->root, "the tree");
+	return (t->root == -1 ? -1 : 0);
 }

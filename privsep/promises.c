@@ -206,6 +206,14 @@ static const struct rule mounts_rules[] = {
 };
 static const struct promise mounts = { "mounts", mounts_rules };
 
+/* staging: where the mount interface by descriptor is not all there. What is
+ * attached is so on a tmpfs of mountd's own. */
+static const struct rule staging_rules[] = {
+	CALL(mount), CALL(umount2),
+	END
+};
+static const struct promise staging = { "staging", staging_rules };
+
 /* fork: a child a request, in no new namespace. */
 static const struct rule fork_rules[] = {
 	IF1(clone, BITS(0, 0x7e020080ULL, 0)),
@@ -325,5 +333,7 @@ const struct program programs[PLEDGE_COUNT] = {
 	    &accepting, &tty, &naming),
 	[PLEDGE_INIT] = DENY_LIST("init", &kernel, &namespaces, &reach,
 	    &families),
+	[PLEDGE_STAGED] = ALLOW_LIST("staged", &stdio, &event, &msg, &pair,
+	    &mounts, &staging, &forking, &reap),
 	[PLEDGE_CONF] = ALLOW_LIST("conf", &stdio, &msg, &config),
 };

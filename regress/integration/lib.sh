@@ -109,8 +109,9 @@ int_own_start() {
 int_own_run() {
 	: >>"$SBX_SCRATCH/sbxd.log"
 	sbx_ready=$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")
-	SBX_STATE=$int_own_dir/state sbx-own "$SBX_BUILDDIR/sbin/sbxd" --user \
-	    -d </dev/null >>"$SBX_SCRATCH/sbxd.log" 2>&1 &
+	# shellcheck disable=SC2086
+	SBX_STATE=$int_own_dir/state sbx-own ${sbx_by-} \
+	    "$SBX_BUILDDIR/sbin/sbxd" --user -d </dev/null >>"$SBX_SCRATCH/sbxd.log" 2>&1 &
 	int_own_suite=$! int_own_n=0
 	until [ "$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")" -gt \
 	    "$sbx_ready" ]; do

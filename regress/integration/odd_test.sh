@@ -473,10 +473,153 @@ fresh_body()
 	int_end
 }
 
+# odd_says WHAT: doctor names the way that is used instead.
+odd_says()
+{
+	sbxctl doctor >doctor.out || atf_fail "$(cat doctor.out)"
+	atf_check -o match:'^(ok|warn) +interface' -o not-match:'^fail' \
+	    cat doctor.out
+	case $1 in
+	*fsopen*)	odd_text='by mount\(2\) and cloned, as fsopen' ;;
+	*)		odd_text='are made by fsopen' ;;
+	esac
+	atf_check -o match:"interface.*$odd_text" cat doctor.out
+	case $1 in
+	*fsopen* | *setfd*) odd_text='layers are named by /proc/self/fd' ;;
+	*)		odd_text='layers are given by descriptor' ;;
+	esac
+	atf_check -o match:"interface.*$odd_text" cat doctor.out
+	case $1 in
+	*attach*)	odd_text="assembled in mountd's own mount namespace" ;;
+	*)		odd_text='assembled detached' ;;
+	esac
+	atf_check -o match:"interface.*$odd_text" cat doctor.out
+}
+
+# What a tree is to be: hidden and read-only paths, fresh folders, a mount.
+odd_tree()
+{
+	mkdir -p "$P/hid" "$P/ro" "$P/m"
+	echo SECRET >"$P/hid/s"
+	echo SECRET >"$P/key"
+	echo r >"$P/ro/r"
+	chown -R "$who_user:" "$P"
+	mount -t tmpfs -o mode=777 t "$P/m"
+	run --hide "$P/hid" --hide "$P/key" --hide "$P/none" --ro "$P/ro" -- \
+	    sh -c 'cat hid/s key none; ls -A hid; cat ro/r; echo x >ro/r
+	    mv key key2; rmdir hid
+	    echo in >m/in && cat m/in; ls -A /tmp; echo t >/tmp/t && cat /tmp/t
+	    : >/dev/null && ls /dev/pts/ptmx; test -d /proc/1 && ls /proc |
+	    grep -c "^[0-9]"; echo x >/proc/sys/kernel/hostname; ls /sys/firmware
+	    cat /proc/self/mountinfo; exit 0' >tree.out 2>tree.err ||
+	    atf_fail "$(cat tree.err)"
+	sed '/^[0-9]* [0-9]* [0-9]*:[0-9]* /d' tree.out >tree.is
+	atf_check -o inline:'r\nin\nt\n/dev/pts/ptmx\n' sed 4q tree.is
+	# Nobody else's processes are there, and nothing of the stage.
+	atf_check test "$(tail -n 1 tree.is)" -le 6
+	atf_check -o empty awk '$3 ~ /:/ && $5 ~ /\.mount/' tree.out
+	atf_check -o match:'ro/r: Read-only' -o match:'key2.: Device' \
+	    -o match:'hostname: (Read-only|Permission)' cat tree.err
+	atf_check test ! -e "$P/m/in"
+	umount "$P/m" || atf_fail "something holds it"
+	rm -r "$P/hid" "$P/key" "$P/ro" "$P/m"
+	sbxctl ls | awk 'NR > 1 { print $1 }' >sids
+	while read -r sid; do
+		sbxctl rm --discard "$sid" >/dev/null || atf_fail "rm $sid"
+	done <sids
+}
+odd_unstaged()
+{
+	odd_ns="nsenter -m -t $(pgrep -P "$sbx_suite" -x mountd)"
+	$odd_ns ls "$SBX_STATE/s/.mount" 2>/dev/null | sed 's/\..*//' |
+	    sort -u >staged
+	test "$(wc -l <staged)" -le 1
+}
+odd_both()
+{
+	odd_tree
+	odd_job
+}
+
+atf_test_case ways
+ways_head()
+{
+	atf_set descr "fsopen, descriptors for layers, attaching to a detached \
+tree: refused one at a time, and all; the main job is done another way, which \
+doctor names"
+	atf_set require.user root
+	atf_set timeout 400
+}
+ways_body()
+{
+	int_begin
+	for way in fsopen setfd attach mount fsopen,attach \
+	    fsopen,setfd,attach; do
+		echo "== $way"
+		sbx_by="deny $way"
+		sbx_suite_stop || atf_fail "sbxd does not end with 0"
+		int_suite
+		int_both odd_both
+		odd_says "$way"
+		# What is still mounted is of the next session's process.
+		int_wait odd_unstaged
+		if [ -z "${int_own_suite-}" ]; then
+			int_who own
+		else
+			int_who own
+			int_own_again
+		fi
+		odd_both
+		odd_says "$way"
+		SBX_STATE=$int_root_state PATH=$int_path
+	done
+	int_end
+	atf_check -o empty find "$SBX_STATE/s" "$int_own_dir/state/s" \
+	    -path '*/.mount/*'
+}
+
+atf_test_case no_way
+no_way_head()
+{
+	atf_set descr "where no mount can be made one line says why, and \
+nothing runs"
+	atf_set require.user root
+	atf_set timeout 120
+}
+no_way_one()
+{
+	int_refused 125 "$1" run -- touch ran
+	atf_check test ! -e "$P/ran"
+	atf_check -s exit:1 -o match:"^fail" sbxctl doctor
+	int_state_check
+}
+no_way_body()
+{
+	int_begin
+	int_who own
+	SBX_STATE=$int_root_state PATH=$int_path
+	while read -r way text; do
+		sbx_by="deny $way"
+		sbx_suite_stop || atf_fail "sbxd does not end with 0"
+		int_suite
+		int_who root
+		no_way_one "$text"
+		int_who own
+		int_own_again
+		no_way_one "$text"
+		SBX_STATE=$int_root_state PATH=$int_path
+	done <<-'EOT'
+		fsopen,mount fsopen(2) is refused, and the other way, mount(2), does not work either
+		attach,mount move_mount(2) attaches nothing to a detached tree, and the other way
+		open_tree Operation not permitted
+	EOT
+	int_end
+}
+
 atf_init_test_cases()
 {
 	for c in mounts own copy container elsewhere linked \
-	    fresh; do
+	    fresh ways no_way; do
 		atf_add_test_case "$c"
 	done
 }

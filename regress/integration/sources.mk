@@ -1,5 +1,6 @@
 # pty types at a program and reads what it shows; fs does to files what no
 # shell command does exactly so; client is every kind of client but ours;
-# stall stops a landing's child at a call.
+# stall stops a landing's child at a call; deny refuses calls.
 REGRESS_HELPERS += regress/integration/pty regress/integration/fs \
-	regress/integration/client regress/integration/stall
+	regress/integration/client regress/integration/stall \
+	regress/integration/deny

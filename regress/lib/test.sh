@@ -69,11 +69,13 @@ sbx_tree() {
 }
 
 # sbx_suite_start [OPTION...]: sbxd -d in the background, by $SBX_STATE. Its
-# log is $SBX_SCRATCH/sbxd.log, its pid $sbx_suite.
+# log is $SBX_SCRATCH/sbxd.log, its pid $sbx_suite; it is executed by the words
+# of $sbx_by, where there are any.
 sbx_suite_start() {
 	: >>"$SBX_SCRATCH/sbxd.log"
 	sbx_ready=$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")
-	sbxd -d "$@" </dev/null >>"$SBX_SCRATCH/sbxd.log" 2>&1 &
+	# shellcheck disable=SC2086
+	${sbx_by-} sbxd -d "$@" </dev/null >>"$SBX_SCRATCH/sbxd.log" 2>&1 &
 	sbx_suite=$!
 	sbx_n=0
 	# The socket is there before the helpers are.

@@ -362,7 +362,7 @@ CASE(probe, "PROBE tells what works, a line each")
 		msg_free(&msg);
 	}
 	msg_free(&msg);
-	ATF_CHECK_EQ(5, n);
+	ATF_CHECK_EQ(6, n);
 	ATF_CHECK_EQ(0, test_sh("test -z \"$(ls -A '%s/state/s')\"", IN));
 	drive_end();
 }

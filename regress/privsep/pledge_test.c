@@ -30,13 +30,15 @@
 
 static const char *const	names[PLEDGE_COUNT] = {
 	"sbxd", "spawn", "netd", "mountd", "landd", "land", "worker", "init",
-	"conf"
+	"conf", "staged"
 };
 
 /* The allow-lists, as bits of enum pledge. */
 #define B(p)	(1U << PLEDGE_##p)
 #define ALLOW	(B(SBXD) | B(NETD) | B(MOUNTD) | B(LANDD) | B(LAND) |	\
-		    B(WORKER) | B(CONF))
+		    B(WORKER) | B(CONF) | B(STAGED))
+/* mountd's, the second where there is no mount interface by descriptor. */
+#define MOUNTS	(B(MOUNTD) | B(STAGED))
 #define NOSTAT	(B(NETD) | B(LANDD) | B(WORKER) | B(CONF))
 #define DENY	(B(SPAWN) | B(INIT))
 
@@ -109,7 +111,8 @@ ATF_TC_BODY(allow_lists_kill, tc)
 		CALL(ALLOW, setgroups, 0, 0),
 		CALL(ALLOW, prctl, PR_SET_DUMPABLE, 1),
 		CALL(ALLOW, prctl, PR_SET_NAME, 0),
-		CALL(ALLOW, mount, 0, 0, 0, 0, 0), CALL(ALLOW, chroot, 0),
+		CALL(ALLOW & ~B(STAGED), mount, 0, 0, 0, 0, 0),
+		CALL(ALLOW & ~B(STAGED), umount2, 0, 0), CALL(ALLOW, chroot, 0),
 		CALL(ALLOW, pivot_root, 0, 0), CALL(ALLOW, setns, -1, 0),
 		CALL(ALLOW, unshare, 0), CALL(ALLOW, clone3, 0, 0),
 		CALL(ALLOW, bpf, 0, 0, 0), CALL(ALLOW, perf_event_open, 0),
@@ -130,17 +133,17 @@ ATF_TC_BODY(allow_lists_kill, tc)
 		CALL(ALLOW, socket, AF_NETLINK, SOCK_RAW, 0),
 		CALL(ALLOW, socket, AF_PACKET, SOCK_RAW, 0),
 		CALL(ALLOW & ~B(SBXD), socket, AF_UNIX, SOCK_STREAM, 0),
-		CALL(ALLOW & ~(B(SBXD) | B(MOUNTD) | B(LANDD)), socketpair,
+		CALL(ALLOW & ~(B(SBXD) | MOUNTS | B(LANDD)), socketpair,
 		    AF_UNIX, SOCK_STREAM, 0, 0),
 		CALL(ALLOW, socketpair, AF_INET, SOCK_STREAM, 0, 0),
 		CALL(ALLOW & ~(B(SBXD) | B(WORKER)), accept4, -1, 0, 0, 0),
 		CALL(ALLOW & ~B(SBXD), bind, -1, 0, 0),
-		CALL(ALLOW & ~B(MOUNTD), clone, SIGCHLD, 0, 0, 0, 0),
-		CALL(ALLOW & ~B(MOUNTD), kill, 1, 0),
-		CALL(ALLOW & ~B(MOUNTD), fsopen, 0, 0),
-		CALL(ALLOW & ~B(MOUNTD), open_tree, -1, 0, 0),
-		CALL(ALLOW & ~B(MOUNTD), move_mount, -1, 0, -1, 0, 0),
-		CALL(ALLOW & ~B(MOUNTD), mknodat, -1, 0, 0, 0),
+		CALL(ALLOW & ~MOUNTS, clone, SIGCHLD, 0, 0, 0, 0),
+		CALL(ALLOW & ~MOUNTS, kill, 1, 0),
+		CALL(ALLOW & ~MOUNTS, fsopen, 0, 0),
+		CALL(ALLOW & ~MOUNTS, open_tree, -1, 0, 0),
+		CALL(ALLOW & ~MOUNTS, move_mount, -1, 0, -1, 0, 0),
+		CALL(ALLOW & ~MOUNTS, mknodat, -1, 0, 0, 0),
 		CALL(B(NETD) | B(LANDD) | B(WORKER), openat, -1, 0, 0, 0),
 		CALL(B(NETD) | B(LANDD) | B(WORKER) | B(CONF), openat2, -1, 0,
 		    0, 0),
@@ -192,18 +195,18 @@ ATF_TC_BODY(allow_lists_allow, tc)
 		{ { "fstat", SYS_fstat, { -1, 0 } }, ALLOW, EBADF },
 		/* glibc's, of fdopendir and the like */
 		{ { "newfstatat", SYS_newfstatat, { -1, (long)(uintptr_t)"",
-		    0, AT_EMPTY_PATH } }, B(SBXD) | B(MOUNTD) | B(LAND),
+		    0, AT_EMPTY_PATH } }, B(SBXD) | MOUNTS | B(LAND),
 		    EBADF },
 		{ { "openat", SYS_openat, { -1, 0, O_RDONLY, 0 } }, B(SBXD) |
-		    B(MOUNTD) | B(LAND) | B(CONF), EFAULT },
+		    MOUNTS | B(LAND) | B(CONF), EFAULT },
 		{ { "sendto", SYS_sendto, { -1, 0, 0, 0, 0 } }, B(NETD),
 		    EBADF },
 		{ { "accept4", SYS_accept4, { -1, 0, 0, 0 } }, B(SBXD) |
 		    B(WORKER), EBADF },
-		{ { "clone", SYS_clone, { SIGCHLD } }, B(MOUNTD), 0 },
-		{ { "fsync", SYS_fsync, { -1 } }, B(SBXD) | B(MOUNTD) |
+		{ { "clone", SYS_clone, { SIGCHLD } }, MOUNTS, 0 },
+		{ { "fsync", SYS_fsync, { -1 } }, B(SBXD) | MOUNTS |
 		    B(LANDD) | B(LAND), EBADF },
-		{ { "open_tree", SYS_open_tree, { -1, 0, 0 } }, B(MOUNTD),
+		{ { "open_tree", SYS_open_tree, { -1, 0, 0 } }, MOUNTS,
 		    EFAULT },
 	};
 	size_t	i;
