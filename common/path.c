@@ -97,3 +97,20 @@ path_clean(const char *cwd, const char *in, char *out, size_t size)
 	out[n] = '\0';
 	return (0);
 }
+
+void
+path_octal_undo(char *s)
+{
+	char	*out = s;
+
+	for (; *s != '\0'; s++) {
+		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' &&
+		    s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+			*out++ = (char)((s[1] - '0') << 6 |
+			    (s[2] - '0') << 3 | (s[3] - '0'));
+			s += 3;
+		} else
+			*out++ = *s;
+	}
+	*out = '\0';
+}

@@ -18,4 +18,7 @@ const char *path_below(const char *dir, const char *path);
  * out[size]; -1 ENAMETOOLONG. Symlinks are the caller's affair. */
 int	path_clean(const char *cwd, const char *in, char *out, size_t size);
 
+/* In place: "\\040" and the like, as /proc/self/mountinfo writes a path. */
+void	path_octal_undo(char *);
+
 #endif

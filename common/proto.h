@@ -166,7 +166,8 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(BOOL, exited, OPT, 0)	/* status is there */		\
 	F(U64,  status, OPT, 0)		/* exit code, 128+n by signal n */ \
 	F(STR,  reason, OPT, LIMIT_MESSAGE) /* why it failed or was ended */ \
-	F(STRV, notes, OPT, LIMIT_NOTES)
+	F(STRV, notes, OPT, LIMIT_NOTES)				\
+	F(STRV, missing, OPT, LIMIT_NOTES) /* what the machine has not */
 
 /* sbxd -> spawn; with START comes the worker's end, with PEER the client */
 #define PROTO_FIELDS_START(F)						\
@@ -216,7 +217,8 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64,  dev, REQ, 0)		/* the project's, st_dev, st_ino */ \
 	F(U64,  ino, REQ, 0)						\
 	F(STRV, notes, OPT, LIMIT_NOTES)				\
-	F(STRV, hide, OPT, LIMIT_PATHS)	/* canonical, as masked */
+	F(STRV, hide, OPT, LIMIT_PATHS)	/* canonical, as masked */	\
+	F(STRV, missing, OPT, LIMIT_NOTES) /* of the boundary, here */
 
 /* A review of a session's: comes with the project as land opened it. The
  * header's peerid is the job. Answered by LFD view, layer, stage; VIEWED. */

@@ -17,6 +17,7 @@
 #include "fs.h"
 #include "mountd.h"
 #include "session.h"
+#include "sockets.h"
 #include "xattr.h"
 
 int
@@ -173,6 +174,10 @@ say_there(struct explain *e, int top, int low, bool dir, bool moved)
 	    S_ISBLK(st.st_mode)))
 		return (explain_say(e, "denied", rule, of,
 		    "a device: none opens outside /dev"));
+	if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	    sockets_covered(&e->plan, e->target))
+		return (explain_say(e, "covered", rule, of,
+		    "a socket of the machine's: an empty file"));
 	place_mechanism(e, p, how, sizeof(how));
 	if (place_is_read_only(p))
 		return (explain_say(e, "read-only", rule, of, how));

@@ -13,24 +13,6 @@
 #include "plan.h"
 #include "stage.h"
 
-/* In place: \040 and the like, as mountinfo writes blanks and backslashes. */
-static void
-octal_undo(char *s)
-{
-	char	*out = s;
-
-	for (; *s != '\0'; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' &&
-		    s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
-			*out++ = (char)((s[1] - '0') << 6 |
-			    (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 3;
-		} else
-			*out++ = *s;
-	}
-	*out = '\0';
-}
-
 static bool
 option_is(const char *options, const char *want)
 {
@@ -67,9 +49,9 @@ line_parse(char *line, struct mnt *m)
 	m->minor = (unsigned int)strtoul(p + 1, NULL, 10);
 	/* A mutable option comes first in either list. */
 	m->ro = option_is(field[5], "ro") || option_is(super, "ro");
-	octal_undo(field[3]);
-	octal_undo(field[4]);
-	octal_undo(type);
+	path_octal_undo(field[3]);
+	path_octal_undo(field[4]);
+	path_octal_undo(type);
 	if ((m->root = strdup(field[3])) == NULL ||
 	    (m->point = strdup(field[4])) == NULL ||
 	    (m->type = strdup(type)) == NULL)

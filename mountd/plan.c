@@ -46,6 +46,19 @@ plan_find(const struct plan *p, const char *path)
 	return (NULL);
 }
 
+const struct place *
+plan_over(const struct plan *p, const char *path)
+{
+	const struct place	*in = NULL;
+	size_t			 i;
+
+	for (i = 0; i < p->n; i++)
+		if (path_within(p->v[i].path, path) && (in == NULL ||
+		    strlen(in->path) < strlen(p->v[i].path)))
+			in = &p->v[i];
+	return (in);
+}
+
 int
 plan_add(struct plan *p, const char *path, enum place_kind kind, int fd,
     bool dir)
@@ -340,6 +353,7 @@ plan_free(struct plan *p)
 	}
 	for (i = 0; i < p->nnotes; i++)
 		free(p->notes[i]);
+	free(p->missing);
 	free(p->v);
 	memset(p, 0, sizeof(*p));
 }

@@ -47,6 +47,7 @@ struct plan {
 	size_t		 n;
 	char		*notes[LIMIT_NOTES];
 	size_t		 nnotes;
+	char		*missing;	/* one line, for who asks; NULL */
 };
 
 int	plan_make(struct plan *, const struct build *, const struct want *);
@@ -56,6 +57,8 @@ int	plan_add(struct plan *, const char *path, enum place_kind, int fd,
 	    bool dir);
 /* Until the next one is added. */
 const struct place *plan_find(const struct plan *, const char *path);
+/* The deepest place that path lies in, NULL: none. */
+const struct place *plan_over(const struct plan *, const char *path);
 /* path is, or contains, a folder that the session works in. */
 bool	plan_holds(const struct want *, const char *path);
 /* One line that is shown to the session's owner. */

@@ -285,6 +285,8 @@ prep_answer(struct prep *p)
 	m.ino = st.st_ino;
 	m.notes.n = t->plan.nnotes;
 	m.notes.v = (const char **)(uintptr_t)t->plan.notes;
+	m.missing.n = t->plan.missing != NULL;
+	m.missing.v = (const char **)(uintptr_t)&t->plan.missing;
 	prep_send_fd(p, "tree", 0, t->root);
 	for (i = 0; i < CLONE_COUNT; i++) {
 		prep_send_fd(p, clone_kinds[i], 0, t->clone[i][0]);

@@ -18,6 +18,8 @@
 #define REST_LEVELS	2
 /* Of a home with mounts, as deep as they may lie. */
 #define HOME_LEVELS	4
+/* Folders that are named, of those without an overlay. */
+#define BARE_MAX	8
 
 int
 rest_root(void)
@@ -131,19 +133,13 @@ rest_mount(struct plan *p, const struct build *b, const struct mnt *m)
 	return (rest_folders(p, b, m->point, v != NULL, REST_LEVELS - 1));
 }
 
-/* The place that path lies in has a mask. */
-static bool
-rest_covers(const struct plan *p, const char *path)
+bool
+rest_bare(const struct plan *p, const char *path)
 {
-	const struct place	*in = NULL;
-	size_t			 i;
+	const struct place	*in = plan_over(p, path);
 
-	for (i = 0; i < p->n; i++)
-		if (path_within(p->v[i].path, path) && (in == NULL ||
-		    strlen(in->path) < strlen(p->v[i].path)))
-			in = &p->v[i];
-	return (in != NULL && in->kind != PLACE_CLONE &&
-	    in->kind != PLACE_FILE);
+	return (in == NULL || in->kind == PLACE_CLONE ||
+	    in->kind == PLACE_FILE);
 }
 
 /* A path that is not there can be hidden by a mask only, which needs an
@@ -158,7 +154,7 @@ rest_hides(struct plan *p, const struct build *b)
 	for (i = 0; i < b->hides.n; i++) {
 		path = b->hides.v[i].path;
 		if (!b->hides.v[i].gone && fresh_over(path) == NULL &&
-		    !rest_covers(p, path) && fstatat(mountd.root, path + 1,
+		    rest_bare(p, path) && fstatat(mountd.root, path + 1,
 		    &st, AT_SYMLINK_NOFOLLOW) == -1)
 			plan_note(p, "hide %s: it is not there now, and would "
 			    "show if it was made while the session runs",
@@ -177,12 +173,59 @@ rest_places(struct plan *p, const struct build *b)
 	return (rest_folders(p, b, "/", false, REST_LEVELS));
 }
 
+/* Is it in the list already, as a whole? */
+static bool
+rest_named(const char *list, const char *name)
+{
+	const char	*p = list;
+	size_t		 len = strlen(name);
+
+	while ((p = strstr(p, name)) != NULL) {
+		if ((p == list || p[-1] == ' ') &&
+		    (p[len] == ',' || p[len] == '\0'))
+			return (true);
+		p++;
+	}
+	return (false);
+}
+
+/* Where nothing lies on the clone: folders on the way to a mount. */
+static void
+rest_missing(struct plan *p, const struct build *b)
+{
+	char	 dirs[512] = "/", path[PATH_MAX], *slash;
+	size_t	 i, n, len;
+
+	for (i = 0, n = 1; i < b->mnts.n && n <= BARE_MAX; i++) {
+		strlcpy(path, b->mnts.v[i].point, sizeof(path));
+		while ((slash = strrchr(path, '/')) != NULL && slash != path) {
+			*slash = '\0';
+			len = strlen(dirs);
+			if (fresh_over(path) != NULL || !rest_bare(p, path) ||
+			    rest_named(dirs, shown(path)))
+				continue;
+			if (n++ == BARE_MAX) {
+				strlcat(dirs, " and more", sizeof(dirs));
+				break;
+			}
+			snprintf(dirs + len, sizeof(dirs) - len, ", %s",
+			    shown(path));
+		}
+	}
+	if (asprintf(&p->missing, "no overlay can lie on folders that a "
+	    "filesystem is mounted in: %s: FIFOs there can be read, and "
+	    "sockets used that were made or moved since the start", dirs) ==
+	    -1)
+		p->missing = NULL;
+}
+
 int
 rest_plan(struct plan *p, const struct build *b)
 {
 	if (rest_places(p, b) == -1)
 		return (-1);
 	rest_hides(p, b);
+	rest_missing(p, b);
 	return (0);
 }
 

@@ -21,6 +21,9 @@ int	rest_home(struct plan *, const struct build *, const char *home,
 /* What the folder at path, open as fd, can be: PLACE_OVERLAY or PLACE_REST,
  * PLACE_CLONE where only the clone is left. */
 enum place_kind	rest_kind(const struct build *, const char *path, int fd);
+/* Only the machine's own, read-only, shows there: what a mask or an overlay
+ * keeps back is not kept back. */
+bool	rest_bare(const struct plan *, const char *path);
 /* A filesystem is mounted below path: the point of one, or NULL. */
 const char *rest_mounted(const struct build *, const char *path);
 

@@ -154,7 +154,8 @@ stage_is(const char *path)
 }
 
 /* The folder stays: who removes it may do so below another one's mount, that
- * of the suite which comes next. Unbindable: where all of "/" is cloned for a session, this is left out. */
+ * of the suite which comes next. Unbindable: where all of "/" is cloned for a
+ * session, this is left out. */
 static int
 stage_make(void)
 {

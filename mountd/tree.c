@@ -14,6 +14,7 @@
 #include "mountd.h"
 #include "point.h"
 #include "rest.h"
+#include "sockets.h"
 #include "tree.h"
 
 #define CLONE_ATTRS	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | \
@@ -264,6 +265,8 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 		if (place_attach(t, w, &t->plan.v[i]) == -1)
 			return (-1);
 	if (tree_clones(t) == -1)
+		return (-1);
+	if (sockets_cover(&t->plan, t->face, t->root) == -1)
 		return (-1);
 	return (tree_faces(t, false));
 }

@@ -47,7 +47,8 @@
 	F(U64,  initfd, OPT, 0)						\
 	F(U64,  worker, OPT, 0)						\
 	F(U64,  workerfd, OPT, 0)					\
-	F(U64V, ns, OPT, 8)	/* inodes: pid user mnt net cgroup */
+	F(U64V, ns, OPT, 8)	/* inodes: pid user mnt net cgroup */	\
+	F(STRV, missing, OPT, LIMIT_NOTES)
 
 struct m_RECORD { PROTO_FIELDS_RECORD(PROTO_MEMBER) };
 

@@ -110,7 +110,8 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 		.network = r->network, .created = r->created,
 		.ended = r->ended, .exited = r->exited, .status = r->status,
 		.reason = r->reason,
-		.notes = client_notes(s, notes)
+		.notes = client_notes(s, notes),
+		.missing = r->missing
 	};
 
 	peer_send(c->peer, MSG_SESSION, id, -1, &m);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "mode.h"
 #include "sbxd.h"
 #include "whole.h"
 
@@ -194,10 +195,33 @@ mountd_on_sfd(struct peer *p, struct msg *msg)
 		peer_send(s->worker, MSG_SFD, 0, msg_take_fd(msg), sfd);
 }
 
+/* What of the boundary this machine could not give: SHOW has it. */
+static void
+session_missing(struct strv *out, const struct m_MOUNTED *m)
+{
+	size_t	i;
+
+	if (sbxd.cgroup[0] == '\0') {
+		out->v[out->n++] = "no control group: memory, processes and "
+		    "CPU are not bounded, and a review stops it by signals, "
+		    "which it can undo";
+	}
+	if (sbxd.landlock < 6)
+		out->v[out->n++] = "no Landlock scopes in this kernel: "
+		    "abstract sockets of the machine can be reached";
+	if (mode_user() && sbxd.landlock < 2)
+		out->v[out->n++] = "no Landlock for writes in this kernel: "
+		    "FIFOs of the machine can be written to where no overlay "
+		    "lies";
+	for (i = 0; i < m->missing.n && out->n < LIMIT_NOTES; i++)
+		out->v[out->n++] = m->missing.v[i];
+}
+
 static void
 mountd_on_mounted(struct peer *p, struct msg *msg)
 {
 	const struct m_MOUNTED	*m = msg->body;
+	const char		*missing[LIMIT_NOTES];
 	struct session		*s = session_find(m->session);
 	struct m_RECORD		 r;
 	struct record		 rec;
@@ -214,6 +238,8 @@ mountd_on_mounted(struct peer *p, struct msg *msg)
 	r.dev = m->dev;
 	r.ino = m->ino;
 	r.notes = m->notes;
+	r.missing = (struct strv){ 0, missing };
+	session_missing(&r.missing, m);
 	/* What was masked, by its canonical paths: frozen from now on. */
 	if (m->hide.n > 0)
 		r.hide = m->hide;

@@ -220,6 +220,7 @@ resume_record(struct session *s, const struct m_RESUME *m)
 	r.reason = NULL;
 	r.init = r.initfd = r.worker = r.workerfd = 0;
 	memset(&r.notes, 0, sizeof(r.notes));
+	memset(&r.missing, 0, sizeof(r.missing));
 	memset(&r.ns, 0, sizeof(r.ns));
 	rv = record_copy(&rec, &r);
 	free(env);

@@ -167,18 +167,26 @@ unveil_end(struct unveil *u)
 	free(u);
 }
 
-void
-unveil_scope(void)
+struct unveil *
+unveil_session(bool writes)
 {
-	struct ll_ruleset	rs = {
-		.scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL
-	};
-	int			abi = unveil_abi(), ruleset;
+	struct ll_ruleset	 rs = { 0 };
+	struct unveil		*u;
+	int			 abi = unveil_abi();
 
-	/* Below ABI 6 abstract sockets stay open: doctor says so. */
-	if (abi < 6)
-		return;
-	if ((ruleset = ruleset_create(&rs, abi)) == -1)
+	if ((u = calloc(1, sizeof(*u))) == NULL)
+		fatal("unveil");
+	u->ruleset = -1;
+	/* Who handles any right of a filesystem's has to handle REFER, or no
+	 * rename leaves its folder. */
+	if (writes && abi >= 2)
+		u->handled = rs.fs = LL_WRITE_FILE | LL_REFER;
+	/* Below that abstract sockets stay open: doctor says so. */
+	if (abi >= 6)
+		rs.scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL;
+	if (rs.fs == 0 && rs.scoped == 0)
+		return (u);
+	if ((u->ruleset = ruleset_create(&rs, abi)) == -1)
 		fatal("making a Landlock ruleset");
-	ruleset_restrict(ruleset);
+	return (u);
 }

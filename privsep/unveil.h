@@ -6,6 +6,8 @@
 #ifndef PRIVSEP_UNVEIL_H
 #define PRIVSEP_UNVEIL_H
 
+#include <stdbool.h>
+
 struct unveil;
 
 #define UNVEIL_READ	0x1	/* read files, list folders */
@@ -19,7 +21,8 @@ void		 unveil_fd(struct unveil *, int fd, int rights);
 void		 unveil_path(struct unveil *, const char *, int rights);
 /* Applies and frees it. With no rule before it: no file at all. */
 void		 unveil_end(struct unveil *);
-/* A session's: no filesystem right handled, scopes only (ABI 6). */
-void		 unveil_scope(void);
+/* A session's, ended by unveil_end: scopes (ABI 6), and where writes is true
+ * what is written to, by rules (ABI 2; below that renames would fail). */
+struct unveil	*unveil_session(bool writes);
 
 #endif

@@ -156,6 +156,7 @@ json_session(const struct m_SESSION *s)
 		json_number(o, "status", s->status);
 	json_bytes(o, "reason", s->reason);
 	json_list(o, "notes", &s->notes);
+	json_list(o, "missing", &s->missing);
 	return (o);
 }
 

@@ -145,6 +145,7 @@ text_session(const struct m_SESSION *s)
 	text_time("created", s->created);
 	text_time("ended", s->ended);
 	text_list("note", &s->notes);
+	text_list("missing", &s->missing);
 	free(words);
 }
 

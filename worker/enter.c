@@ -143,6 +143,6 @@ enter_confine(struct init *in)
 		init_refuse(in, "init.failed", "capabilities are left: %m");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		init_refuse(in, "init.failed", "no_new_privs: %m");
-	unveil_scope();
+	enter_writes(in);
 	pledge(PLEDGE_INIT);
 }

@@ -65,6 +65,7 @@ void	become(struct init *, int fd);
 /* enter.c */
 void	enter_open(struct init *);	/* the descriptors that others need */
 void	enter_tree(struct init *);
+void	enter_writes(struct init *);	/* writes.c */
 void	enter_confine(struct init *);
 
 /* console.c: terminal or pipes; their other ends go to the worker. -1 errno,

@@ -5,7 +5,8 @@ worker_SRCS =	worker/worker.c worker/broker.c worker/inside.c \
 worker_LIBS =
 worker_STATIC =	yes
 
-init_SRCS =	worker/init.c worker/become.c worker/enter.c worker/console.c \
+init_SRCS =	worker/init.c worker/become.c worker/enter.c worker/writes.c \
+		worker/console.c \
 		worker/command.c
 init_LIBS =
 init_STATIC =	yes

@@ -616,10 +616,91 @@ no_way_body()
 	int_end
 }
 
+atf_test_case bare
+bare_head()
+{
+	atf_set descr "where a user's own suite has only the clone: FIFOs are \
+not written to, known sockets are covered, show says what is left"
+	atf_set require.user root
+	atf_set timeout 120
+}
+bare_body()
+{
+	int_begin
+	int_who own
+	top=$SBX_SCRATCH/bare
+	mkdir -m 777 "$top" "$top/in" "$top/bl ank"
+	mkfifo -m 666 "$top/fifo" "$P/fifo"
+	chown "$int_own:" "$P/fifo"
+	mount -t tmpfs t "$top/in"
+	int_own_again
+	mkfifo listen.in
+	sock listen "$top/bl ank/sock" <listen.in >listen.out &
+	listener=$!
+	exec 8>listen.in
+	int_wait_file listen.out listening
+	chmod 777 "$top/bl ank/sock"
+	# Somebody outside reads; a byte would be enough.
+	timeout 30 cat "$top/fifo" >fifo.out 8>&- &
+	reader=$!
+	odd_is "$top/bl ank/sock" covered --repo "$P"
+	odd_is "$top/fifo" read-only --repo "$P"
+	cat >"$tools/bare" <<-'EOT'
+		cd "$1" || exit
+		(timeout 2 sh -c 'echo byte >fifo') 2>&1
+		(timeout 2 sh -c 'echo byte 1<>fifo >&1') 2>&1
+		sock reach "bl ank/sock" 2>&1
+		stat -c %F "bl ank/sock"
+		# What is its own is as ever.
+		cd "$2"
+		mkfifo own && (echo own >own & cat own)
+		(echo proj >fifo & cat fifo)
+		echo f >f && mkdir d && mv f d/f && ln d/f g && cat g
+		echo t >/tmp/t && mv /tmp/t d/t && cat d/t
+		echo s >/dev/shm/s && cat /dev/shm/s && echo n >/dev/null
+		echo 1 >/proc/self/comm && echo comm; echo o >/dev/stdout
+		echo e >/dev/fd/1; echo h >~/h && cat ~/h
+		python3 -c 'import os
+		f = os.memfd_create("m"); os.write(f, b"memfd\n")
+		w = open("/proc/self/fd/%d" % f, "w"); w.write("fd\n"); w.close()
+		os.lseek(f, 0, 0); print(os.read(f, 9))'
+	EOT
+	sed -i 's/^\t*//' "$tools/bare"
+	mkdir "$int_own_home/sub"
+	chown "$int_own:" "$int_own_home/sub"
+	run --keep -- sh "$tools/bare" "$top" "$P" >out 2>err ||
+	    atf_fail "$(cat out err)"
+	int_kept err
+	atf_check -o match:'fifo: Permission denied' -o not-match:' reached' \
+	    -o match:'^regular empty file$' cat out
+	sed '1,/^regular empty file$/d' out >own.out
+	atf_check -o inline:"own\nproj\nf\nt\ns\ncomm\no\ne\nh\nb'fd\\\\n'\n" \
+	    cat own.out
+	exec 8>&-
+	wait "$listener" || :
+	kill "$reader"
+	wait "$reader" || :
+	atf_check -o empty cat fifo.out
+	atf_check -o match:'^missing .*no control group' \
+	    -o match:"no overlay can lie on .*: /, .*FIFOs there can be read" \
+	    sbxctl show "$sid"
+	atf_check -o match:'"missing": \[' sbxctl show --json "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	umount "$top/in" || atf_fail "something holds it"
+	int_stop
+	# Root's has nothing of that.
+	int_suite
+	int_who root
+	int_keep sh -c 'echo x >f'
+	atf_check -o not-match:'no overlay can lie' sbxctl show "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
 atf_init_test_cases()
 {
 	for c in mounts own copy container elsewhere linked \
-	    fresh ways no_way; do
+	    fresh ways no_way bare; do
 		atf_add_test_case "$c"
 	done
 }

@@ -282,7 +282,7 @@ static void
 scoped(void)
 {
 	MUST(0, abstract_connect());
-	unveil_scope();
+	unveil_end(unveil_session(false));
 	MUST(EPERM, abstract_connect());
 	MUST(EPERM, E(kill(outer, 0)));
 	MUST(0, E(kill(getpid(), 0)));
@@ -398,7 +398,7 @@ old_kernel(void)
 static void
 old_scope(void)
 {
-	unveil_scope();
+	unveil_end(unveil_session(false));
 	MUST(0, try_open(in(outside, "file"), O_RDWR));
 }
 
