@@ -83,6 +83,10 @@ origins_parse(struct origins *o, size_t size)
 		}
 		if (origins_add(o, p, len, lower) == -1)
 			return (-1);
+		if (o->v[o->n - 1].ino == 0 && len > 0) {
+			o->copy = true;
+			o->n--;
+		}
 	}
 	return (0);
 }

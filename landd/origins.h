@@ -24,6 +24,7 @@ struct origins {
 	struct origin	*v;		/* by ino */
 	struct origin	**by;		/* by handle */
 	size_t		 n, size;
+	bool		 copy;		/* below lies a copy of the project */
 };
 
 /* All of fd. -1 errno; EINVAL: it is no list. */

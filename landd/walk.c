@@ -160,10 +160,14 @@ struct folder *
 walk_push(struct walk *w, const struct item *it, bool view, bool real,
     struct unit *unit, struct ignored *ignored)
 {
-	struct folder	*f;
+	const struct origin	*o = NULL;
+	struct folder		*f;
 
 	if ((f = folder_new(w, it->path, view, real)) == NULL)
 		return (NULL);
+	if (view && it->layer)
+		o = origins_find(&w->origins, it->lst.st_ino);
+	f->lies = o != NULL && o->lowerlen > 0;
 	f->unit = unit;
 	f->ignored = ignored;
 	f->rules = it->f->rules;
@@ -379,6 +383,10 @@ folder_name(struct walk *w, struct folder *f, const struct sides *s,
 	if (vn != NULL && rn != NULL && !it.layer && vn->type == rn->type &&
 	    WALK_INO(vn->ino) == WALK_INO(rn->ino))
 		return (0);
+	/* Of a copy the layer tells alone: what differs else the owner has
+	 * changed since it was made. */
+	if (w->origins.copy && it.ln == NULL && (it.view || f->lies))
+		return (0);
 	if ((it.path = item_path(f, it.name)) == NULL) {
 		if (errno != ENAMETOOLONG)
 			return (walk_fail(w, f->path, "list"));
@@ -507,6 +515,7 @@ walk_begin(struct walk *w)
 	if ((root = folder_new(w, "", true, true)) == NULL)
 		return (-1);
 	/* Which it is land has looked at: by device and inode. */
+	root->lies = true;
 	root->recent = drift_recent(w, &st.st_ctim);
 	if (w->job->commondir > 0)
 		fd = tree_open(w->job->commondir, "info/exclude",

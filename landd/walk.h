@@ -47,6 +47,7 @@ struct folder {
 	struct ignored	*ignored;	/* its group, if it is ignored */
 	struct ignored	*files;		/* of single ignored files in it */
 	struct ignore	*rules;		/* for the names in it */
+	bool		 lies;		/* on what the session found there */
 	/* drift_folder's: of the real folder and those above it. */
 	bool		 other;		/* another than the session's */
 	bool		 unsure;	/* it may be */

@@ -29,7 +29,7 @@
 
 struct copies {
 	int		 u, to;
-	bool		 snap;		/* of the project's copy: see snap.h */
+	int		 snap;		/* store, where it has a copy; -1 */
 	struct names	 dirs;		/* still to be looked into, each: */
 	struct names	 lower;		/* ... and what it lies on */
 	unsigned char	 buf[65536];
@@ -97,8 +97,9 @@ copies_one(struct copies *c, int dir, const struct dirent *de,
 	if (len == -1)
 		return (errno == ENODATA || errno == ENOENT ? 0 : -1);
 	/* Its origin is the copy's, and says nothing of the real one. */
-	if (c->snap)
-		len = 0;
+	if (c->snap != -1)
+		len = *lower == '\0' ? 0 : snap_real(c->snap, lower, attr,
+		    sizeof(attr));
 	return (copies_put(c, de->d_ino, attr, (size_t)len, lower));
 }
 
@@ -219,13 +220,15 @@ copies_write(int store, const char *project, int u, int stage)
 	static struct copies	c;
 	int			saved;
 
-	c = (struct copies){ .u = u, .snap = snap_is(store) };
+	c = (struct copies){ .u = u, .snap = snap_is(store) ? store :
+	    -1 };
 	if (unlinkat(stage, ORIGINS_NAME, 0) == -1 && errno != ENOENT)
 		return (fault_errno("mount.layer", "the list of copies in "
 		    "the session's stage"));
 	c.to = openat(stage, ORIGINS_NAME, O_WRONLY | O_CREAT | O_EXCL |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (c.to == -1 || copies_below(&c, store, project) == -1 ||
+	if (c.to == -1 || (c.snap != -1 &&
+	    copies_put(&c, 0, "c", 1, "") == -1) || copies_below(&c, store, project) == -1 ||
 	    copies_walk(&c) == -1 || fchmod(c.to, 0444) == -1) {
 		saved = errno;
 		if (c.to != -1)

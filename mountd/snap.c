@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/origins.h"
 #include "../common/path.h"
 #include "../privsep/mode.h"
 #include "attr.h"
@@ -16,6 +18,7 @@
 #include "rest.h"
 #include "rm.h"
 #include "snap.h"
+#include "xattr.h"
 
 #define SNAP_NAME	"copy"
 #define SNAP_UNDONE	"copy.new"	/* until it is whole */
@@ -24,6 +27,7 @@
 struct snap {
 	struct build	*b;
 	const char	*project;
+	bool		 dry;		/* only counted: nothing is made */
 	uint64_t	 bytes;
 	size_t		 names;
 };
@@ -85,6 +89,44 @@ snap_point(int from, int to, const char *name)
 	return (snap_empty(to, name, st.st_mode, 0644));
 }
 
+/* Which real folder it is of, as overlayfs would write it down: reviews know
+ * by that whether the owner has put another one into its place. */
+static void
+snap_mark(int real, int copy)
+{
+	struct {
+		struct file_handle	fh;
+		unsigned char		room[MAX_HANDLE_SZ];
+	}		h;
+	unsigned char	origin[ORIGINS_ATTR] = { 0 };
+	int		mount;
+
+	memset(&h, 0, sizeof(h));
+	h.fh.handle_bytes = MAX_HANDLE_SZ;
+	/* Without it, nobody can be sure. */
+	if (name_to_handle_at(real, "", &h.fh, &mount, AT_EMPTY_PATH) == -1)
+		return;
+	origin[ORIGIN_TYPE] = (unsigned char)h.fh.handle_type;
+	memcpy(origin + ORIGIN_FID, h.fh.f_handle, h.fh.handle_bytes);
+	(void)setxattr(fdpath(copy).s, xattr_name(XATTR_REAL), origin,
+	    ORIGIN_FID + h.fh.handle_bytes, 0);
+}
+
+ssize_t
+snap_real(int store, const char *path, void *attr, size_t size)
+{
+	char	sub[PATH_MAX];
+	ssize_t	len;
+	int	fd;
+
+	if (at_join(SNAP_NAME, path, sub) == -1 ||
+	    (fd = at_open(store, sub, O_PATH | O_DIRECTORY)) == -1)
+		return (0);
+	len = getxattr(fdpath(fd).s, xattr_name(XATTR_REAL), attr, size);
+	close(fd);
+	return (len > 0 ? len : 0);
+}
+
 static int
 snap_dir(struct snap *s, int fd, int to, const char *name, const char *path)
 {
@@ -95,8 +137,11 @@ snap_dir(struct snap *s, int fd, int to, const char *name, const char *path)
 	new = openat(to, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (new == -1)
 		return (-1);
-	if (snap_folder(s, fd, new, path) == 0)
-		r = attr_copy_all(fd, new, shown(path));
+	if (snap_folder(s, fd, new, path) == 0 &&
+	    attr_copy_all(fd, new, shown(path)) == 0) {
+		snap_mark(fd, new);
+		r = 0;
+	}
 	close(new);
 	return (r);
 }
@@ -128,16 +173,19 @@ snap_entry(struct snap *s, int from, int to, const char *name,
 
 	fd = fs_openat2(from, name, O_PATH | O_NOFOLLOW, SNAP_RESOLVE);
 	if (fd == -1 && errno == EXDEV)
-		return (snap_point(from, to, name));
+		return (s->dry ? 0 : snap_point(from, to, name));
 	if (fd == -1)
 		return (errno == ENOENT ? 0 : -1);
-	if (fstat(fd, &st) == -1 || snap_count(s, &st) == -1) {
-		close(fd);
-		return (-1);
-	}
 	child_alive();
-	if ((h = hides_over(&s->b->hides, path)) != NULL)
-		r = h->gone ? 0 : snap_empty(to, name, st.st_mode, 0444);
+	if (fstat(fd, &st) == -1)
+		r = -1;
+	else if ((h = hides_over(&s->b->hides, path)) != NULL)
+		r = h->gone || s->dry ? 0 : snap_empty(to, name, st.st_mode,
+		    0444);
+	else if (snap_count(s, &st) == -1)
+		r = -1;
+	else if (s->dry)
+		r = S_ISDIR(st.st_mode) ? snap_folder(s, fd, -1, path) : 0;
 	else if (S_ISDIR(st.st_mode))
 		r = snap_dir(s, fd, to, name, path);
 	else
@@ -177,12 +225,15 @@ snap_fault(const char *project)
 	    shown(project), shown(mountd.state)));
 }
 
-/* Whole, or not there. */
+/* Whole, or not there; what is too much is known before any of it is made. */
 static int
 snap_make(struct build *b, int store, const char *project, int real)
 {
-	struct snap	s = { .b = b, .project = project };
+	struct snap	s = { .b = b, .project = project, .dry = true };
 
+	if (snap_folder(&s, real, -1, project) == -1)
+		return (snap_fault(project));
+	s = (struct snap){ .b = b, .project = project };
 	b->snap_lost = 0;
 	if (rm_all(store, SNAP_UNDONE) == -1 ||
 	    snap_dir(&s, real, store, SNAP_UNDONE, project) == -1 ||

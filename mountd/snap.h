@@ -13,8 +13,8 @@
 #include "overlay.h"
 
 /* More than this is refused: a start is to be a matter of seconds. */
-#define SNAP_BYTES	(1ULL << 30)
-#define SNAP_NAMES	200000
+#define SNAP_BYTES	(512ULL << 20)
+#define SNAP_NAMES	100000
 
 /* Nothing can lie over the folder: something in it is locked there. */
 bool	snap_needed(int real);
@@ -27,6 +27,9 @@ int	snap_lower(struct build *, int store, const char *project, int real);
 int	snap_follow(struct build *, int store, int real,
 	    const char *const *paths, size_t n);
 bool	snap_is(int store);
+/* Which real folder the copy's at path was made of, as an origin; 0: it is
+ * not known. */
+ssize_t	snap_real(int store, const char *path, void *attr, size_t size);
 /* Without making anything: the copy of the session's folder, else real. */
 int	snap_known(struct build *, int store, int real);
 

@@ -15,6 +15,7 @@ xattr_name(enum xattr which)
 		[XATTR_PROJECT] = BOTH("sbx.project"),
 		[XATTR_MADE] = BOTH("sbx.made"),
 		[XATTR_HIDDEN] = BOTH("sbx.hidden"),
+		[XATTR_REAL] = BOTH("sbx.real"),
 	};
 
 	return (names[which][mode_user() ? 1 : 0]);

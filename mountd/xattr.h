@@ -14,7 +14,8 @@ enum xattr {
 	XATTR_AT,		/* which folder's layer this is */
 	XATTR_PROJECT,		/* of the session */
 	XATTR_MADE,		/* by the suite, not by the session */
-	XATTR_HIDDEN		/* the hidden path that a stand-in is for */
+	XATTR_HIDDEN,		/* the hidden path that a stand-in is for */
+	XATTR_REAL		/* of a project's copy: which real folder */
 };
 
 const char *xattr_name(enum xattr);
