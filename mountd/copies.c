@@ -199,6 +199,13 @@ copies_walk(struct copies *c)
 	return (r == 0 ? copies_flush(c) : -1);
 }
 
+/* That all of it lies on a copy. */
+static int
+copies_copy(struct copies *c)
+{
+	return (c->snap == -1 ? 0 : copies_put(c, 0, "c", 1, ""));
+}
+
 /* What is mounted in the project has layers of its own. */
 static int
 copies_below(struct copies *c, int store, const char *project)
@@ -220,15 +227,14 @@ copies_write(int store, const char *project, int u, int stage)
 	static struct copies	c;
 	int			saved;
 
-	c = (struct copies){ .u = u, .snap = snap_is(store) ? store :
-	    -1 };
+	c = (struct copies){ .u = u, .snap = snap_is(store) ? store : -1 };
 	if (unlinkat(stage, ORIGINS_NAME, 0) == -1 && errno != ENOENT)
 		return (fault_errno("mount.layer", "the list of copies in "
 		    "the session's stage"));
 	c.to = openat(stage, ORIGINS_NAME, O_WRONLY | O_CREAT | O_EXCL |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (c.to == -1 || (c.snap != -1 &&
-	    copies_put(&c, 0, "c", 1, "") == -1) || copies_below(&c, store, project) == -1 ||
+	if (c.to == -1 || copies_copy(&c) == -1 ||
+	    copies_below(&c, store, project) == -1 ||
 	    copies_walk(&c) == -1 || fchmod(c.to, 0444) == -1) {
 		saved = errno;
 		if (c.to != -1)
