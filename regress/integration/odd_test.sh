@@ -180,8 +180,31 @@ with mounts from before it started, and from after"
 	atf_set require.user root
 	atf_set timeout 240
 }
+# explain and a real open of everything there agree.
+own_agrees()
+{
+	py="python3 $tools/explain.py"
+	for m in bind tmpfs ext4 over ro robind deep deep/in plain proc \
+	    filebind sockbind; do
+		printf '%s\n' "$P/$m" "$P/$m/f" "$P/$m/no"
+	done >paths
+	printf '%s\n' "$P" "$P/a.txt" "$P/src/main.c" "$P/link" \
+	    "$P/no" >>paths
+	$py ask would --repo "$P" '' <paths || atf_fail "asking"
+	run --keep -- $py open /dev/stdout <paths >seen 2>err ||
+	    atf_fail "$(cat err)"
+	SBX_FEW=40 $py compare would seen shown read-only covered missing ||
+	    atf_fail "explain says something else"
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	sbxctl resume "$sid" -- true </dev/null 2>err || atf_fail "$(cat err)"
+	$py ask was "$sid" <paths || atf_fail "asking of $sid"
+	SBX_FEW=40 $py compare was seen shown read-only covered missing ||
+	    atf_fail "explain says something else of one that was"
+	sbxctl rm --discard "$sid" >/dev/null || atf_fail rm
+}
 own_one()
 {
+	own_agrees
 	before=$(odd_bytes "$P")
 	run --keep -- sh "$tools/all" "$P" >keep.out 2>keep.err ||
 	    atf_fail "$(cat keep.err)"
@@ -212,6 +235,7 @@ own_body()
 {
 	int_begin
 	odd_all
+	install -m 0644 "$SBX_SRC/regress/integration/explain.py" "$tools"
 	int_who own
 	odd_mount "$P"
 	# Who has a mount already does not hear of a remount.

@@ -221,9 +221,10 @@ places_body()
 	echo '{ "state": "'"$real/elsewhere"'" }' \
 	    >"$XDG_CONFIG_HOME/sbx/sbxd.conf"
 	chown -R "$int_own:" "$XDG_CONFIG_HOME"
+	rm log
 	sbx-own "$SBX_BUILDDIR/sbin/sbxd" --user -d </dev/null >log 2>&1 &
 	suite=$!
-	int_wait grep -q 'ready on' log
+	int_wait_file log 'ready on'
 	atf_check test -d "$real/elsewhere/sbxd"
 	kill "$suite"
 	wait "$suite" || atf_fail "$(cat log)"

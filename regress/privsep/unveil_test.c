@@ -395,6 +395,26 @@ old_kernel(void)
 	MUST(EACCES, try_open(in(outside, "file"), O_RDONLY));
 }
 
+/* A session's where writing is told: reading stays, renames too. */
+static void
+session_writes(void)
+{
+	struct unveil	*u = unveil_session(true);
+
+	unveil_path(u, "/", UNVEIL_REFER);
+	unveil_path(u, dir, UNVEIL_WRITE);
+	unveil_end(u);
+	MUST(0, try_open(in(outside, "file"), O_RDONLY));
+	/* Below ABI 2 there is none of it. */
+	MUST(unveil_abi() < 2 ? 0 : EACCES,
+	    try_open(in(outside, "file"), O_WRONLY));
+	MUST(unveil_abi() < 2 ? 0 : EACCES,
+	    try_open(in(outside, "fifo"), O_RDWR | O_NONBLOCK));
+	MUST(0, try_open(in(dir, "a/x"), O_RDWR));
+	MUST(0, E(rename(in(dir, "a/x"), in(dir, "b/x"))));
+	MUST(0, E(rename(in(dir, "b/x"), in(dir, "a/x"))));
+}
+
 static void
 old_scope(void)
 {
@@ -416,11 +436,14 @@ ATF_TC_BODY(older_kernels, tc)
 	int	abi;
 
 	make_folders();
+	ATF_REQUIRE(mkfifo(in(outside, "fifo"), 0666) == 0);
 	for (abi = 1; abi <= unveil_abi(); abi++) {
 		if (run_as_abi(abi, old_kernel) != 0)
 			atf_tc_fail("ABI %d", abi);
 		if (run_as_abi(abi, old_scope) != 0)
 			atf_tc_fail("scopes with ABI %d", abi);
+		if (run_as_abi(abi, session_writes) != 0)
+			atf_tc_fail("a session's writes with ABI %d", abi);
 	}
 	ATF_REQUIRE_EQ(run_as_abi(0, no_landlock), 0);
 }
