@@ -155,12 +155,13 @@ drift_folder_recent(const struct walk *w, const struct item *it)
 	return (drift_recent(w, &st.st_ctim));
 }
 
-/* The real file is another one than the copy was made of. Of a copy without
- * a handle nobody knows: it may be a copy's, in mountd's own folder. */
+/* The real file is another one than the copy was made of. What was made of a
+ * copy of the project says nothing about it. */
 static bool
-drift_is_other(const struct item *it, const struct found *fo, uint64_t ino)
+drift_is_other(const struct walk *w, const struct item *it,
+    const struct found *fo, uint64_t ino)
 {
-	if (fo->copied != NULL && fo->copied->len == 0)
+	if (w->origins.copy)
 		return (false);
 	if (ino != it->lst.st_ino)
 		return (ino != WALK_INO(it->rst.st_ino));
@@ -190,7 +191,7 @@ drift_doubt(struct walk *w, const struct item *it, struct found *fo)
 	fo->origin = ino;
 	fo->copied = origins_find(&w->origins, it->lst.st_ino);
 	if (it->real) {
-		if (drift_is_other(it, fo, ino))
+		if (drift_is_other(w, it, fo, ino))
 			fo->doubt = drift_replaced;
 	} else if (drift_folder_recent(w, it)) {
 		if ((rv = walk_tracked(w, it->path)) == -1)
