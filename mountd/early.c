@@ -15,6 +15,7 @@
 #include "fs.h"
 #include "mountd.h"
 #include "rm.h"
+#include "stage.h"
 
 /* Its layer's folder, until it has a session: no session has such an id. */
 static void
@@ -157,8 +158,9 @@ early_sweep_all(void)
 	if (fd == -1 || (d = fdopendir(fd)) == NULL)
 		fatal("%s/s", mountd.state);
 	while ((de = readdir(d)) != NULL)
-		if (de->d_name[0] == '.' && de->d_name[1] >= '0' &&
-		    de->d_name[1] <= '9' && rm_all(mountd.store,
+		if (de->d_name[0] == '.' && de->d_name[1] != '\0' &&
+		    de->d_name[1] != '.' &&
+		    strcmp(de->d_name, STAGE_NAME) != 0 && rm_all(mountd.store,
 		    de->d_name) == -1)
 			log_warn("%s/s/%s, a layer of no session",
 			    mountd.state, de->d_name);

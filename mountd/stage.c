@@ -17,7 +17,6 @@
 #include "mountd.h"
 #include "stage.h"
 
-#define STAGE_NAME	".mount"
 #define STAGE_MAX	16	/* at a time in one process */
 
 /* What this process has there: its folders are "PID.NUMBER". */

@@ -13,6 +13,8 @@
 #include <sys/types.h>
 #include <stdbool.h>
 
+#define STAGE_NAME	".mount"
+
 #define WAY_MOUNT	0x1	/* no fsopen: mount(2), then cloned */
 #define WAY_NAMES	0x2	/* no FSCONFIG_SET_FD: "/proc/self/fd/N" */
 #define WAY_STAGED	0x4	/* nothing is attached to what is detached */

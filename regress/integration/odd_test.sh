@@ -609,6 +609,7 @@ ways_body()
 		SBX_STATE=$int_root_state PATH=$int_path
 	done
 	int_end
+	atf_check -s exit:1 grep '\.mount' "$SBX_SCRATCH/sbxd.log"
 	atf_check -o empty find "$SBX_STATE/s" "$int_own_dir/state/s" \
 	    -path '*/.mount/*'
 }
