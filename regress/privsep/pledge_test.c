@@ -110,7 +110,7 @@ ATF_TC_BODY(allow_lists_kill, tc)
 		CALL(ALLOW, setresuid, -1, -1, -1), CALL(ALLOW, capset, 0, 0),
 		CALL(ALLOW, setgroups, 0, 0),
 		CALL(ALLOW, prctl, PR_SET_DUMPABLE, 1),
-		CALL(ALLOW, prctl, PR_SET_NAME, 0),
+		CALL(ALLOW & ~B(WORKER), prctl, PR_SET_NAME, 0),
 		CALL(ALLOW & ~B(STAGED), mount, 0, 0, 0, 0, 0),
 		CALL(ALLOW & ~B(STAGED), umount2, 0, 0), CALL(ALLOW, chroot, 0),
 		CALL(ALLOW, pivot_root, 0, 0), CALL(ALLOW, setns, -1, 0),
