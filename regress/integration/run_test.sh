@@ -423,7 +423,7 @@ embedded_body()
 	int_state_check
 	# A state that this user cannot have: one line.
 	int_who user
-	int_refused 125 'none: Permission denied' sbx-as "$int_user" sh -c \
+	int_refused 125 'none cannot be made: Permission denied' sbx-as "$int_user" sh -c \
 	    "cd $P && SBX_STATE=$SBX_SCRATCH/none sbxctl run -- true"
 }
 
