@@ -22,6 +22,7 @@
 #include "../privsep/proc.h"
 #include "fs.h"
 #include "mountd.h"
+#include "mounts.h"
 #include "early.h"
 #include "probe.h"
 #include "session.h"
@@ -46,13 +47,25 @@ static struct peer_ops mountd_ops = {
 	.gone = mountd_gone,
 };
 
-/* A slave of the host's: what is mounted there later is seen here, nothing
- * that is done here is seen there. */
+/*
+ * A slave of the host's: what is mounted there later is seen here, nothing
+ * that is done here is seen there. A mount that is not shared has no slaves:
+ * where there is one we stay with the host, whom nothing that we make is
+ * attached to.
+ */
 static void
 mountd_namespace(void)
 {
 	struct mount_attr	slave = { .propagation = MS_SLAVE };
 
+	if ((mountd.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
+		fatal("/");
+	mountd.blind = !mnts_are_shared();
+	if (!mode_user() && !stage_needed() && mountd.blind) {
+		mountd.blind = false;
+		return;
+	}
+	close(mountd.root);
 	if (unshare(CLONE_NEWNS) == -1)
 		fatal("a mount namespace of its own%s", mode_user() ? ", in "
 		    "which a suite of one's own mounts (sysctl "
@@ -65,6 +78,9 @@ mountd_namespace(void)
 		fatal("mounts apart from the host's");
 	if ((mountd.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
 		fatal("/");
+	/* Before, a user may not even try. */
+	if (mode_user())
+		(void)stage_needed();
 }
 
 /* The suite's uids, without one that would be no drop or no distinction. */

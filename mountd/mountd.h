@@ -20,6 +20,7 @@ struct mountd {
 	bool	 spares;		/* the next start is prepared for */
 	unsigned int ways;		/* round what is not there: stage.h */
 	int	 stage;			/* what is attached meanwhile, -1 */
+	bool	 blind;			/* for mounts that come or go later */
 };
 extern struct mountd mountd;
 

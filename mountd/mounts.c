@@ -90,6 +90,24 @@ fail:
 	return (NULL);
 }
 
+bool
+mnts_are_shared(void)
+{
+	char	*buf, *p, *line, *end;
+	bool	 all = true;
+
+	if ((buf = p = mountinfo_read()) == NULL)
+		return (false);
+	/* The optional fields end at a lone "-"; no blank is in any field. */
+	while (all && (line = strsep(&p, "\n")) != NULL && *line != '\0') {
+		if ((end = strstr(line, " - ")) != NULL)
+			*end = '\0';
+		all = strstr(line, " shared:") != NULL;
+	}
+	free(buf);
+	return (all);
+}
+
 /* Whether a walk to the mount's point ends in the mount itself. */
 static bool
 mnt_shows(const struct mnt *m)

@@ -25,6 +25,8 @@ struct mnts {
 
 int	mnts_read(struct mnts *);
 void	mnts_free(struct mnts *);
+/* A slave of all mounts that there are would follow them. */
+bool	mnts_are_shared(void);
 /* The mount that path lies in: the deepest point above it that shows. */
 const struct mnt *mnts_of(const struct mnts *, const char *path);
 

@@ -350,6 +350,10 @@ int
 probe_run(struct child *c)
 {
 	probe_ways(c);
+	if (mountd.blind)
+		probe_say(c, "warn", "mounted", "not all mounts of this "
+		    "machine are shared: what is mounted or unmounted later "
+		    "is seen by a suite that starts after that only");
 	if (mountd.unfit != NULL)
 		probe_say(c, "fail", "state", mountd.unfit);
 	else

@@ -230,16 +230,25 @@ stage_unfit(const char *lacks)
 		fatal("a line's text");
 }
 
-void
-stage_begin(void)
+bool
+stage_needed(void)
 {
 	mountd.stage = -1;
 	mountd.ways = stage_ways();
+	if ((mountd.ways & WAY_MOUNT) == 0 && !stage_attaches())
+		mountd.ways |= WAY_STAGED;
+	fault_clear();
+	return ((mountd.ways & (WAY_MOUNT | WAY_STAGED)) != 0);
+}
+
+void
+stage_begin(void)
+{
 	if ((mountd.ways & WAY_MOUNT) != 0 && stage_make() == -1) {
 		stage_unfit("fsopen(2) is refused");
 		return;
 	}
-	if (!stage_attaches())
+	if ((mountd.ways & WAY_MOUNT) != 0 && !stage_attaches())
 		mountd.ways |= WAY_STAGED;
 	fault_clear();
 	if ((mountd.ways & WAY_STAGED) != 0 && mountd.stage == -1 &&

@@ -19,7 +19,10 @@
 #define WAY_NAMES	0x2	/* no FSCONFIG_SET_FD: "/proc/self/fd/N" */
 #define WAY_STAGED	0x4	/* nothing is attached to what is detached */
 
-/* While there is every right; sets mountd.ways, or mountd.unfit. */
+/* While there is every right. The first sets mountd.ways; true: a namespace of
+ * its own is needed. The second, in that one, sets mountd.unfit where nothing
+ * helps. */
+bool	stage_needed(void);
 void	stage_begin(void);
 /* A path of the host's that is the stage's, and no mount of the host's. */
 bool	stage_is(const char *path);

@@ -5,6 +5,7 @@
  * row make a slot; a byte of /run/sbx/uids is locked for each slot in use, so
  * that two suites never share one.
  */
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -93,19 +94,47 @@ accounts_find(void)
 	return (true);
 }
 
+/*
+ * A service manager gives numbers of this range to services, who would then be
+ * a role's uid: each that is given is a file, locked (systemd,
+ * dynamic-user.c). Never closed: it holds the lock.
+ */
 static bool
-slot_free(int slot)
+dynamic_lock(uid_t uid)
 {
+	char	path[64];
+	int	fd;
+
+	if (access("/run/systemd/system", F_OK) == -1)
+		return (true);
+	if (mkdir("/run/systemd/dynamic-uid", 0755) == -1 && errno != EEXIST)
+		fatal("/run/systemd/dynamic-uid");
+	snprintf(path, sizeof(path), "/run/systemd/dynamic-uid/%u",
+	    (unsigned int)uid);
+	fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd == -1)
+		fatal("%s", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return (true);
+	close(fd);
+	return (false);
+}
+
+/* 0, or the first number that is somebody's: whoever has it owns every
+ * session's user namespace. */
+static uid_t
+slot_owned(int slot)
+{
+	uid_t	id;
 	int	i;
 
 	for (i = 0; i < SLOT_SIZE; i++) {
-		unsigned int id = (unsigned int)(SLOT_FIRST +
-		    slot * SLOT_SIZE + i);
-
-		if (getpwuid(id) != NULL || getgrgid(id) != NULL)
-			return (false);
+		id = (uid_t)(SLOT_FIRST + slot * SLOT_SIZE + i);
+		if (getpwuid(id) != NULL || getgrgid(id) != NULL ||
+		    !dynamic_lock(id))
+			return (id);
 	}
-	return (true);
+	return (0);
 }
 
 /* The lock is the open file's, and goes with our last descriptor of it. */
@@ -158,7 +187,7 @@ slot_find(int fd)
 	for (i = 0; i < SLOT_COUNT; i++) {
 		slot = (int)((st.st_ino * 2654435761U + st.st_dev * 40503U +
 		    (uint64_t)i) % SLOT_COUNT);
-		if (slot_free(slot) && slot_lock(fd, slot))
+		if (slot_lock(fd, slot) && slot_owned(slot) == 0)
 			return (slot);
 	}
 	fatalx("no free uids from %d to 65519: make the suite's accounts "
@@ -168,6 +197,7 @@ slot_find(int fd)
 static void
 slot_take(void)
 {
+	uid_t	owned;
 	int	fd, slot, i;
 
 	if (mkdir("/run/sbx", 0755) == -1 && errno != EEXIST)
@@ -183,7 +213,12 @@ slot_take(void)
 	else if (!slot_lock(fd, slot))
 		fatalx("the uids of %s are in use by another suite: is it a "
 		    "copy of that one's state?", sbxd.conf.state);
-	/* slot_free found neither a user nor a group of these numbers. */
+	/* Accounts may have come since. */
+	else if ((owned = slot_owned(slot)) != 0)
+		fatalx("uid or gid %u, one of those that the state %s has, is "
+		    "somebody else's by now: give that one another, or make "
+		    "the suite's accounts (sysusers)", (unsigned int)owned,
+		    sbxd.conf.state);
 	for (i = 0; i < UID_COUNT; i++)
 		sbxd.uids[i] = sbxd.gids[i] =
 		    (uid_t)(SLOT_FIRST + slot * SLOT_SIZE + i);

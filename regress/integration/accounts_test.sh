@@ -176,8 +176,45 @@ apart_body()
 	sbx_suite_stop || atf_fail "sbxd does not end with 0"
 }
 
+# Whoever has spawn's uid enters every session's user namespace, and is root.
+atf_test_case owned
+owned_head()
+{
+	atf_set descr "a number of the suite's that has become somebody's is \
+refused, and none is what a service manager gives away"
+	atf_set require.user root
+}
+owned_body()
+{
+	mkdir -p /run/systemd/system
+	int_begin
+	first=$(stat -c %u "$SBX_STATE/sbxd")
+	for n in 0 1 2 3 4 5 6; do
+		atf_check -s exit:1 \
+		    flock -n "/run/systemd/dynamic-uid/$((first + n))" true
+	done
+	int_stop
+	exec 8>"/run/systemd/dynamic-uid/$((first + 1))"
+	flock -n 8 || atf_fail "its lock is kept"
+	atf_check -s exit:1 -e match:"gid $((first + 1)), one of those" \
+	    timeout 20 sbxd -d
+	exec 8>&-
+	int_suite
+	int_stop
+	etc=$SBX_SCRATCH/etc
+	cp -a /etc "$etc"
+	printf 'd:x:%d:%d::/:/bin/sh\n' $((first + 1)) $((first + 1)) \
+	    >>"$etc/passwd"
+	mount --bind "$etc" /etc
+	atf_check -s exit:1 -e match:"uid or gid $((first + 1)), one of those" \
+	    timeout 20 sbxd -d
+	umount /etc
+	int_clean_check
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case owned
 	atf_add_test_case groups
 	atf_add_test_case refused
 	atf_add_test_case numbers

@@ -580,9 +580,44 @@ locks_body()
 	int_end
 }
 
+# Where mounts are not shared, as in containers and without systemd, no slave
+# of them follows.
+atf_test_case private
+private_head()
+{
+	atf_set descr "mounts that are not shared: what is unmounted is gone, \
+what is mounted over is covered, in the next session"
+	atf_set require.user root
+}
+private_body()
+{
+	int_tools
+	mount --make-rprivate /
+	int_clean_mark
+	int_who root
+	mkdir "$SBX_SCRATCH/vault" "$P/c"
+	echo OLD >"$P/c/f"
+	mount -t tmpfs vault "$SBX_SCRATCH/vault"
+	echo secret >"$SBX_SCRATCH/vault/key"
+	int_suite
+	# Also for what was made before there was a session.
+	int_wait sh -c 'ls -A "$SBX_STATE/s" | grep -q "^\."'
+	umount "$SBX_SCRATCH/vault"
+	atf_check -s exit:1 -e match:'No such file' \
+	    run -- cat "$SBX_SCRATCH/vault/key"
+	mount -t tmpfs over "$P/c"
+	echo NEW >"$P/c/f"
+	atf_check -o inline:'NEW\n' run -- cat "$P/c/f"
+	atf_check -o not-match:'^warn.*mounted' sbxctl doctor
+	umount "$P/c"
+	atf_check -o inline:'OLD\n' run -- cat "$P/c/f"
+	rm -r "$P/c"
+	int_end
+}
+
 atf_init_test_cases()
 {
-	for c in submounts below renames modes special sqlite readonly \
+	for c in private submounts below renames modes special sqlite readonly \
 	    fresh places names links locks; do
 		atf_add_test_case "$c"
 	done

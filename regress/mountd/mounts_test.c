@@ -3,12 +3,9 @@
  * a layer's filesystem must be able to do.
  */
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -294,37 +291,6 @@ CASE(state_ramfs, "A24: a state folder without attributes")
 	    "RENAME_WHITEOUT");
 }
 
-/* As if overlayfs refused this upper folder, which the filesystems that it
- * does refuse show in another way first. */
-static void
-upper_refused(void)
-{
-	struct sock_filter	code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-		    offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fsconfig, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-		    offsetof(struct seccomp_data, args[1])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FSCONFIG_SET_FD, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog	prog = {
-		.len = sizeof(code) / sizeof(code[0]), .filter = code
-	};
-
-	ATF_REQUIRE_EQ(0, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	ATF_REQUIRE_EQ(0, prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
-}
-
-CASE(state_refused, "a state folder that overlayfs refuses is named when the "
-    "first tree is made")
-{
-	upper_refused();
-	state_on("mount -t tmpfs -o mode=711 t state",
-	    "its filesystem (tmpfs) can carry no layer: ");
-}
-
 CASE(state_full, "A28: a full state filesystem is one clear line")
 {
 	struct drive	d = { .uid = 1001, .gid = 1001 };
@@ -381,7 +347,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, resolver);
 	ATF_TP_ADD_TC(tp, state_overlay);
 	ATF_TP_ADD_TC(tp, state_ramfs);
-	ATF_TP_ADD_TC(tp, state_refused);
 	ATF_TP_ADD_TC(tp, state_full);
 	ATF_TP_ADD_TC(tp, probe);
 	return (atf_no_error());
