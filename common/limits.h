@@ -21,6 +21,7 @@
 #define LIMIT_ARGC	131072		/* elements of argv, of environment */
 #define LIMIT_PATHS	65536		/* elements of a path list */
 #define LIMIT_GROUPS	1024
+#define LIMIT_ROOTS	16		/* of a session */
 #define LIMIT_NOTES	64
 #define LIMIT_DIGEST	32		/* SHA-256 */
 #define LIMIT_SEAL	8192
