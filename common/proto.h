@@ -65,6 +65,7 @@ struct maybe {		/* a number of which 0 is one like any other */
  * need is REQ or OPT; an absent optional field decodes as 0, false or NULL.
  */
 #define PROTO_FIELDS_NONE(F)
+#include "proto_land.h"
 #include "proto_life.h"
 
 #define PROTO_FIELDS_HELLO(F)						\
@@ -105,6 +106,7 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STRV, env, REQ, LIMIT_ARGC)					\
 	F(PATH, cwd, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(STR,  user, REQ, 64)						\
 	F(STR,  name, OPT, LIMIT_NAME)					\
@@ -131,18 +133,27 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(BOOL, discard, REQ, 0)
 
+/* root: the one that is reviewed or landed; absent: of a session that has no
+ * other one. */
+#define PROTO_FIELDS_CHANGES(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(PATH, root, OPT, LIMIT_PATH)
+
 #define PROTO_FIELDS_PATCH(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
+	F(PATH, root, OPT, LIMIT_PATH)					\
 	F(BIN,  digest, OPT, LIMIT_DIGEST)
 
 #define PROTO_FIELDS_APPLY(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
+	F(PATH, root, OPT, LIMIT_PATH)					\
 	F(BIN,  digest, OPT, LIMIT_DIGEST) /* absent: what is computed now */ \
 	F(STR,  actor, OPT, LIMIT_NAME)
 
 #define PROTO_FIELDS_DISCARD(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
-	F(STRV, paths, OPT, LIMIT_PATHS) /* below the project; none: all */ \
+	F(PATH, root, OPT, LIMIT_PATH)					\
+	F(STRV, paths, OPT, LIMIT_PATHS) /* below the root; none: all */ \
 	F(STR,  actor, OPT, LIMIT_NAME)
 
 /* sbxd -> client: a session as LIST, SHOW, WAIT and NEW answer it */
@@ -155,6 +166,7 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STR,  user, REQ, 64)						\
 	F(U64,  uid, REQ, 0)						\
 	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, cwd, REQ, LIMIT_PATH)					\
 	F(STRV, argv, REQ, LIMIT_ARGC)					\
@@ -188,7 +200,9 @@ struct maybe {		/* a number of which 0 is one like any other */
  *        tree | clone-project clone-home clone-root (one is kept by mountd,
  *        one by the worker)
  * init sends route and nft, then ro in rising n without those that the user
- * cannot open, then home, and project last: no more ro comes after it. */
+ * cannot open, then home, and project last, a root each in rising n: no more
+ * ro comes after it. A clone's n is twice its root's, and one more for the
+ * worker's. */
 #define PROTO_FIELDS_SFD(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(STR,  kind, REQ, 16)						\
@@ -205,23 +219,25 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64,  gid, REQ, 0)						\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
 	F(STRV, hide, OPT, LIMIT_PATHS)					\
 	F(STRV, ro, OPT, LIMIT_PATHS)					\
 	F(STRV, argv, OPT, LIMIT_ARGC)	/* for executables below /run */ \
 	F(BOOL, again, OPT, 0)	/* a resume: the layer has to be there, */ \
-	F(U64,  dev, OPT, 0)	/* and the project to be this folder */	\
-	F(U64,  ino, OPT, 0)
+	F(U64V, devs, OPT, LIMIT_ROOTS)	/* and the roots these folders */ \
+	F(U64V, inos, OPT, LIMIT_ROOTS)
 
 #define PROTO_FIELDS_MOUNTED(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
-	F(U64,  dev, REQ, 0)		/* the project's, st_dev, st_ino */ \
-	F(U64,  ino, REQ, 0)						\
+	F(U64V, devs, REQ, LIMIT_ROOTS)	/* the roots', st_dev, st_ino */ \
+	F(U64V, inos, REQ, LIMIT_ROOTS)					\
 	F(STRV, notes, OPT, LIMIT_NOTES)				\
 	F(STRV, hide, OPT, LIMIT_PATHS)	/* canonical, as masked */	\
 	F(STRV, missing, OPT, LIMIT_NOTES) /* of the boundary, here */
 
-/* A review of a session's: comes with the project as land opened it. The
- * header's peerid is the job. Answered by LFD view, layer, stage; VIEWED. */
+/* A review of one root of a session's, which is called project from here on:
+ * comes with it as land opened it. The header's peerid is the job. Answered
+ * by LFD view, layer, stage; VIEWED. */
 #define PROTO_FIELDS_VIEW(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(BOOL, live, REQ, 0)						\
@@ -232,10 +248,11 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STRV, hide, OPT, LIMIT_PATHS)					\
 	F(BOOL, discard, OPT, 0)	/* even without a list of copies */
 
-/* Take entries out of the layer of the project. After a landing their bytes
+/* Take entries out of the layer of a root. After a landing their bytes
  * are the real ones; for a discard the real ones are what must show. */
 #define PROTO_FIELDS_CLEAN(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
+	F(PATH, project, REQ, LIMIT_PATH)				\
 	F(BOOL, live, REQ, 0)						\
 	F(BOOL, discard, REQ, 0)					\
 	F(STRV, paths, REQ, LIMIT_PATHS) /* below the project; "": all, for \
@@ -255,6 +272,7 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(PATH, cwd, REQ, LIMIT_PATH)					\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
 	F(STRV, ro, OPT, LIMIT_PATHS)					\
 	F(STR,  network, REQ, 8)					\
 	F(BOOL, tty, REQ, 0)						\
@@ -303,104 +321,6 @@ struct maybe {		/* a number of which 0 is one like any other */
 #define PROTO_FIELDS_STATUS(F)						\
 	F(U64,  status, REQ, 0)
 
-/* sbxd -> landd */
-#define PROTO_FIELDS_SEAL(F)						\
-	F(STR,  session, REQ, LIMIT_SID)				\
-	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(U64,  dev, REQ, 0)						\
-	F(U64,  ino, REQ, 0)						\
-	F(U64,  t0, REQ, 0)		/* ns since 1970, before exec */
-
-#define PROTO_FIELDS_SEALED(F)						\
-	F(STR,  session, REQ, LIMIT_SID)				\
-	F(BIN,  seal, REQ, LIMIT_SEAL)
-
-/* A review or a landing. peerid is the job, on every hop.
- * what: "changes", "patch", "apply", "discard", "recover", "forget" */
-#define PROTO_FIELDS_JOB(F)						\
-	F(STR,  session, REQ, LIMIT_SID)				\
-	F(STR,  what, REQ, 16)						\
-	F(BIN,  seal, REQ, LIMIT_SEAL)					\
-	F(BOOL, live, REQ, 0)						\
-	F(BIN,  digest, OPT, LIMIT_DIGEST)				\
-	F(STRV, paths, OPT, LIMIT_PATHS)				\
-	F(STRV, hide, OPT, LIMIT_PATHS)
-
-/* landd -> land: the job, with what the seal said, in the clear */
-#define PROTO_FIELDS_WORK(F)						\
-	F(STR,  session, REQ, LIMIT_SID)				\
-	F(STR,  what, REQ, 16)						\
-	F(BOOL, live, REQ, 0)						\
-	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(U64,  dev, REQ, 0)						\
-	F(U64,  ino, REQ, 0)						\
-	F(U64,  t0, REQ, 0)						\
-	F(BIN,  digest, OPT, LIMIT_DIGEST)				\
-	F(STRV, paths, OPT, LIMIT_PATHS)				\
-	F(STRV, hide, OPT, LIMIT_PATHS)
-
-/* A descriptor of a job's. kinds: project (land's own), view layer stage
- * (mountd's), patch (land's), baseline journal newbase (sbxd's files) */
-#define PROTO_FIELDS_LFD(F)						\
-	F(STR,  kind, REQ, 16)
-
-/* Bytes of a job's, in order: journal and baseline between land and landd */
-#define PROTO_FIELDS_BYTES(F)						\
-	F(STR,  kind, REQ, 16)						\
-	F(U64,  n, REQ, 0)						\
-	F(BOOL, last, REQ, 0)						\
-	F(BIN,  data, REQ, LIMIT_CHUNK)
-
-#define PROTO_FIELDS_CHANGE(F)						\
-	F(PATH, path, REQ, LIMIT_PATH)					\
-	F(PATH, from, OPT, LIMIT_PATH)	/* renamed, exact */		\
-	F(STR,  kind, REQ, 16)	/* added modified deleted mode type	\
-				   renamed */				\
-	F(U64,  oldmode, OPT, 0)	/* st_mode; 0: there is none */	\
-	F(U64,  newmode, OPT, 0)					\
-	F(U64,  oldsize, OPT, 0)					\
-	F(U64,  newsize, OPT, 0)					\
-	F(U64,  insertions, OPT, 0)	/* lines */			\
-	F(U64,  deletions, OPT, 0)					\
-	F(BOOL, binary, OPT, 0)						\
-	F(BOOL, opaque, OPT, 0)	/* not in the patch, landable */	\
-	F(STR,  drift, OPT, 128)	/* why it has drifted, if it has */
-
-#define PROTO_FIELDS_SKIPPED(F)						\
-	F(PATH, path, REQ, LIMIT_PATH)					\
-	F(STR,  reason, REQ, 128)					\
-	F(STR,  class, OPT, 16)	/* git hooks config special hidden ... */
-
-#define PROTO_FIELDS_IGNORED(F)						\
-	F(PATH, path, REQ, LIMIT_PATH)	/* the folder */		\
-	F(U64,  files, REQ, 0)						\
-	F(U64,  bytes, REQ, 0)
-
-#define PROTO_FIELDS_LANDING(F)						\
-	F(BIN,  digest, REQ, LIMIT_DIGEST)				\
-	F(PATH, target, REQ, LIMIT_PATH)				\
-	F(U64,  files, REQ, 0)						\
-	F(U64,  insertions, REQ, 0)					\
-	F(U64,  deletions, REQ, 0)					\
-	F(U64,  skipped, REQ, 0)					\
-	F(U64,  ignored, REQ, 0)					\
-	F(U64,  drifted, REQ, 0)					\
-	F(U64,  bytes, REQ, 0)		/* of the patch */		\
-	F(BOOL, incomplete, OPT, 0)	/* git apply does not give all */
-
-#define PROTO_FIELDS_CHUNK(F)						\
-	F(U64,  n, REQ, 0)						\
-	F(BIN,  data, REQ, LIMIT_CHUNK)
-
-/* warning: sbxd's to the client, of what did not follow the landing. code and
- * why: it was taken back, and its baseline knows what that left. */
-#define PROTO_FIELDS_LANDED(F)						\
-	F(U64,  files, REQ, 0)						\
-	F(STRV, paths, OPT, LIMIT_PATHS) /* what the layer is cleaned of */ \
-	F(STR,  warning, OPT, LIMIT_MESSAGE)				\
-	F(STR,  code, OPT, 64)						\
-	F(STR,  why, OPT, LIMIT_MESSAGE)
-
 #define PROTO_FIELDS_TEXT(F)						\
 	F(STR,  level, REQ, 8)		/* ok warn fail */		\
 	F(STR,  what, REQ, 64)						\
@@ -434,7 +354,7 @@ X(LIST,     NONE,    ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(SHOW,     SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(WAIT,     WAIT,    ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(REMOVE,   REMOVE,  ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
-X(CHANGES,  SID,     ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
+X(CHANGES,  CHANGES, ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(PATCH,    PATCH,   ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(APPLY,    APPLY,   ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 X(DISCARD,  DISCARD, ROLE_CLIENT, ROLE_SBXD, FD_NONE, LIMIT_LARGE)	\
@@ -490,7 +410,7 @@ X(EOF,      NONE,    ROLE_CLIENT, ROLE_WORKER, FD_NONE, LIMIT_SMALL)	\
 X(WORD,     WORD,    ROLE_SPAWN, ROLE_LANDD, FD_NONE, LIMIT_FRAME)	\
 X(CHILD,    CHILD,   ROLE_LANDD, ROLE_SPAWN, FD_ONE, LIMIT_FRAME)	\
 X(CHILDEND, STATUS,  ROLE_SPAWN, ROLE_LANDD, FD_NONE, LIMIT_SMALL)	\
-X(SEAL,     SEAL,    ROLE_SBXD, ROLE_LANDD, FD_NONE, LIMIT_FRAME)	\
+X(SEAL,     SEAL,    ROLE_SBXD, ROLE_LANDD, FD_NONE, LIMIT_LARGE)	\
 X(SEALED,   SEALED,  ROLE_LANDD, ROLE_SBXD, FD_NONE, LIMIT_FRAME)	\
 X(JOB,      JOB,     ROLE_SBXD, ROLE_LANDD, FD_NONE, LIMIT_LARGE)	\
 X(JOBEND,   NONE,    ROLE_SBXD, ROLE_LANDD, FD_NONE, LIMIT_SMALL)	\
@@ -507,7 +427,7 @@ X(LANDING,  LANDING, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD 
 X(LANDED,   LANDED,  ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD | ROLE_CLIENT, FD_NONE, LIMIT_LARGE) \
 X(CHUNK,    CHUNK,   ROLE_SBXD, ROLE_CLIENT, FD_NONE, LIMIT_FRAME)	\
 /* before RELEASED, and before MOUNTED of a resume: nothing is in the layer \
- * of the project */							\
+ * of any root */							\
 X(PRISTINE, SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)	\
 /* the connection becomes a terminal of that session's; ATTACH is what hands \
  * it to the worker */							\
@@ -556,8 +476,8 @@ enum msg_type {
 
 /* Field lists by name; each gives struct m_<NAME> and fields_<NAME>[]. */
 #define PROTO_BODIES(X)							\
-X(HELLO) X(ERROR) X(PART) X(SUITE) X(SID) X(NEW) X(WAIT) X(REMOVE) X(PATCH)	\
-X(APPLY) X(DISCARD) X(SESSION) X(START) X(STARTED) X(SFD) X(SENDED)	\
+X(HELLO) X(ERROR) X(PART) X(SUITE) X(SID) X(NEW) X(WAIT) X(REMOVE)	\
+X(CHANGES) X(PATCH) X(APPLY) X(DISCARD) X(SESSION) X(START) X(STARTED) X(SFD) X(SENDED)	\
 X(PREP) X(MOUNTED) X(VIEW) X(CLEAN) X(NET) X(SETUP) X(PTY) X(RUNNING)	\
 X(EXITED) X(DATA) X(RESIZE) X(SIGNAL) X(WORD) X(BECOME) X(CHILD) X(STATUS) \
 X(SEAL) X(SEALED) X(JOB) X(WORK) X(LFD) X(BYTES) X(CHANGE) X(SKIPPED)	\

@@ -64,6 +64,7 @@
 	F(STR,  session, OPT, LIMIT_SID)				\
 	F(PATH, path, REQ, LIMIT_PATH)	/* absolute */			\
 	F(PATH, project, OPT, LIMIT_PATH)				\
+	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
 	F(PATH, home, OPT, LIMIT_PATH)					\
 	F(STRV, hide, OPT, LIMIT_PATHS)					\
 	F(STRV, ro, OPT, LIMIT_PATHS)					\
@@ -98,7 +99,7 @@
 	F(U64,  inodes, REQ, 0)						\
 	F(U64,  uid, OPT, 0)		/* of a list: the stage's */	\
 	F(BOOL, owned, OPT, 0)		/* uid is there */		\
-	F(BOOL, pristine, OPT, 0)	/* its project's layer is empty */
+	F(BOOL, pristine, OPT, 0)	/* no root's layer holds anything */
 
 /* Groups of sessions that are over: removed, or only named. */
 #define PROTO_FIELDS_SWEEP(F)						\

@@ -115,6 +115,7 @@ land_on_lfd(struct peer *p, struct msg *msg)
 static int
 feed_open(struct job *j, enum job_fd which, const char *kind)
 {
+	struct keep_id	 id = { kind, j->session, j->seal.root };
 	const char	*why;
 
 	j->bufkind = kind;
@@ -124,8 +125,7 @@ feed_open(struct job *j, enum job_fd which, const char *kind)
 		j->buf = calloc(1, 1);
 		return (j->buf == NULL ? -1 : 0);
 	}
-	if (keep_read(j->fd[which], kind, j->session, &j->buf, &j->len,
-	    &why) == 0)
+	if (keep_read(j->fd[which], &id, &j->buf, &j->len, &why) == 0)
 		return (0);
 	job_fail(j, "land.state", "the %s of session %s %s: it was changed or "
 	    "is of another key; nothing is landed", kind, j->session, why);
@@ -278,7 +278,7 @@ keep_failed(struct job *j)
 {
 	int	e = errno;
 
-	log_warn("writing the %s of session %s", j->keep.kind, j->session);
+	log_warn("writing the %s of session %s", j->keep.id.kind, j->session);
 	if (e != ENOSPC && e != EDQUOT)
 		child_broken(j, e == EFBIG ? "it keeps more than fits" :
 		    "its journal or baselines could not be written to the "
@@ -288,7 +288,7 @@ keep_failed(struct job *j)
 		j->unkept = true;
 	else
 		job_fail(j, "state.full", "its %s could not be written: %s",
-		    j->keep.kind, strerror(e));
+		    j->keep.id.kind, strerror(e));
 	return (j->unkept);
 }
 
@@ -298,7 +298,7 @@ keep_done(struct job *j)
 	if (!j->unkept && keep_end(&j->keep) == -1 && !keep_failed(j))
 		return;
 	j->keeping = false;
-	if (strcmp(j->keep.kind, "journal") == 0) {
+	if (strcmp(j->keep.id.kind, "journal") == 0) {
 		j->commits++;
 		peer_send(j->land, MSG_COMMITTED, j->id, -1, NULL);
 		return;
@@ -311,12 +311,13 @@ keep_done(struct job *j)
 static void
 keep_start(struct job *j, bool journal)
 {
-	if (!journal)
-		keep_begin(&j->keep, j->fd[JOBFD_NEWBASE], "baseline",
-		    j->session);
-	else if (j->commits == 0)
-		keep_begin(&j->keep, j->fd[JOBFD_JOURNAL], "journal",
-		    j->session);
+	struct keep_id	id = {
+		journal ? "journal" : "baseline", j->session, j->seal.root
+	};
+
+	if (!journal || j->commits == 0)
+		keep_begin(&j->keep, j->fd[journal ? JOBFD_JOURNAL :
+		    JOBFD_NEWBASE], &id);
 	j->keeping = true;
 	j->part = 0;
 }
@@ -335,7 +336,7 @@ land_on_bytes(struct peer *p, struct msg *msg)
 		}
 		keep_start(j, journal);
 	}
-	if (strcmp(m->kind, j->keep.kind) != 0 || m->n != j->part++ ||
+	if (strcmp(m->kind, j->keep.id.kind) != 0 || m->n != j->part++ ||
 	    (m->data.len == 0 && !m->last)) {
 		child_broken(j, "bytes out of order");
 		return;

@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,10 +15,12 @@
  * that a crash while it is added leaves the one before it. A header stands
  * before each content and is written after it: eight bytes of magic, length
  * (u64, little endian), MAC over a line of kind and session, the segment's
- * place, the length and the content's SHA-256.
+ * place, the length and the content's SHA-256. Of a root that is not the first
+ * one the kind has its number at the end: "journal.1".
  */
 #define KEEP_MAGICLEN	8
 #define KEEP_HEADER	(KEEP_MAGICLEN + 8 + DIGEST_LEN)
+#define KEEP_KIND	32		/* a kind with its number */
 
 static const uint8_t	keep_magic[KEEP_MAGICLEN] = {
 	's', 'b', 'x', 'k', 'e', 'e', 'p', '1'
@@ -44,12 +47,20 @@ get64(const uint8_t *p)
 }
 
 static void
-keep_mac(const char *kind, const char *session, uint64_t seq, uint64_t len,
+keep_mac(const struct keep_id *id, uint64_t seq, uint64_t len,
     const uint8_t sha[DIGEST_LEN], uint8_t mac[DIGEST_LEN])
 {
-	uint8_t	buf[8 + LIMIT_SID + 32 + 16 + DIGEST_LEN];
-	size_t	n = 0, k = strlen(kind) + 1, s = strlen(session) + 1;
+	const char	*session = id->session;
+	uint8_t		 buf[8 + LIMIT_SID + 2 * KEEP_KIND + 16 + DIGEST_LEN];
+	char		 kind[KEEP_KIND];
+	size_t		 n = 0, k, s = strlen(session) + 1;
 
+	if (id->root == 0)
+		snprintf(kind, sizeof(kind), "%s", id->kind);
+	else
+		snprintf(kind, sizeof(kind), "%s.%llu", id->kind,
+		    (unsigned long long)id->root);
+	k = strlen(kind) + 1;
 	memset(buf, 0, sizeof(buf));
 	memcpy(buf, keep_magic, KEEP_MAGICLEN);
 	n += KEEP_MAGICLEN;
@@ -73,12 +84,11 @@ keep_segment(struct keep_out *k)
 }
 
 void
-keep_begin(struct keep_out *k, int fd, const char *kind, const char *session)
+keep_begin(struct keep_out *k, int fd, const struct keep_id *id)
 {
 	memset(k, 0, sizeof(*k));
 	k->fd = fd;
-	k->kind = kind;
-	k->session = session;
+	k->id = *id;
 	keep_segment(k);
 }
 
@@ -105,7 +115,7 @@ keep_end(struct keep_out *k)
 	digest_end(&k->ctx, sha);
 	memcpy(header, keep_magic, KEEP_MAGICLEN);
 	put64(header + KEEP_MAGICLEN, k->len);
-	keep_mac(k->kind, k->session, k->seq, k->len, sha,
+	keep_mac(&k->id, k->seq, k->len, sha,
 	    header + KEEP_MAGICLEN + 8);
 	if (put_all_at(k->fd, header, sizeof(header), (off_t)k->off) == -1 ||
 	    fsync(k->fd) == -1)
@@ -152,8 +162,8 @@ keep_load(int fd, uint8_t **buf, size_t *len, const char **why)
 
 /* The segment at p verifies; its content's length in *clen. */
 static bool
-segment_good(const uint8_t *p, size_t left, const char *kind,
-    const char *session, uint64_t seq, uint64_t *clen)
+segment_good(const uint8_t *p, size_t left, const struct keep_id *id,
+    uint64_t seq, uint64_t *clen)
 {
 	struct digest	d;
 	uint8_t		sha[DIGEST_LEN], mac[DIGEST_LEN];
@@ -166,7 +176,7 @@ segment_good(const uint8_t *p, size_t left, const char *kind,
 	digest_init(&d);
 	digest_add(&d, p + KEEP_HEADER, (size_t)*clen);
 	digest_end(&d, sha);
-	keep_mac(kind, session, seq, *clen, sha, mac);
+	keep_mac(id, seq, *clen, sha, mac);
 	return (digest_cmp(mac, p + KEEP_MAGICLEN + 8) == 0);
 }
 
@@ -183,8 +193,8 @@ segment_unfinished(const uint8_t *p, size_t left)
 }
 
 int
-keep_read(int fd, const char *kind, const char *session, uint8_t **buf,
-    size_t *len, const char **why)
+keep_read(int fd, const struct keep_id *id, uint8_t **buf, size_t *len,
+    const char **why)
 {
 	uint8_t		*all;
 	size_t		 size, off = 0, at = 0;
@@ -194,8 +204,8 @@ keep_read(int fd, const char *kind, const char *session, uint8_t **buf,
 	*len = 0;
 	if (keep_load(fd, &all, &size, why) == -1)
 		return (-1);
-	while (off < size && segment_good(all + off, size - off, kind, session,
-	    seq, &clen)) {
+	while (off < size && segment_good(all + off, size - off, id, seq,
+	    &clen)) {
 		at = off + KEEP_HEADER;
 		last = clen;
 		off = at + (size_t)clen;

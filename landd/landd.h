@@ -25,11 +25,12 @@ extern struct landd	landd;
 void	key_load(const char *state, uid_t, gid_t, uint8_t[KEY_LEN]);
 
 /*
- * seal.c: who a session runs as and what its project is, under our MAC. The
+ * seal.c: who a session runs as and what a root of its is, under our MAC. The
  * first comes from spawn, on a channel of its own, the second from sbxd.
  */
 struct seal {
 	const char	*session, *project;
+	uint64_t	 root;		/* its number among the session's */
 	uint64_t	 dev, ino, t0;
 	uint64_t	 uid, gid;
 	struct u64v	 groups;
@@ -45,15 +46,18 @@ void	landd_on_seal(struct peer *, struct msg *);
  * keep.c: journals and baselines, in files that sbxd owns and we alone can
  * write so that they verify.
  */
+struct keep_id {
+	const char	*kind, *session;
+	uint64_t	 root;		/* its number among the session's */
+};
 struct keep_out {
 	int		 fd;
-	const char	*kind, *session;
+	struct keep_id	 id;
 	uint64_t	 seq;		/* segments before this one */
 	uint64_t	 off, len;	/* where it starts; content so far */
 	struct digest	 ctx;
 };
-void	keep_begin(struct keep_out *, int fd, const char *kind,
-	    const char *session);
+void	keep_begin(struct keep_out *, int fd, const struct keep_id *);
 /* -1 errno, EFBIG above KEEP_MAX. */
 int	keep_add(struct keep_out *, const void *, size_t);
 /* Durable when this returns 0; the next segment may begin. */
@@ -61,10 +65,10 @@ int	keep_end(struct keep_out *);
 /*
  * The last whole segment, malloc'ed; *len 0 where there is none: an empty
  * file, or one whose first segment was never finished. -1 with a reason: it
- * was changed, or is another session's.
+ * was changed, or is another session's or root's.
  */
-int	keep_read(int fd, const char *kind, const char *session,
-	    uint8_t **buf, size_t *len, const char **why);
+int	keep_read(int fd, const struct keep_id *, uint8_t **buf, size_t *len,
+	    const char **why);
 
 /* job.c */
 void	landd_on_job(struct peer *, struct msg *);

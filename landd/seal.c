@@ -4,6 +4,7 @@
 
 #include "../common/fields.h"
 #include "../common/log.h"
+#include "../common/path.h"
 #include "landd.h"
 
 /*
@@ -21,6 +22,7 @@
 static const struct field seal_fields[] = {
 	FIELD(session, STR, true, LIMIT_SID),
 	FIELD(project, PATH, true, LIMIT_PATH),
+	FIELD(root, U64, false, 0),
 	FIELD(dev, U64, true, 0),
 	FIELD(ino, U64, true, 0),
 	FIELD(t0, U64, true, 0),
@@ -88,15 +90,18 @@ msg_keep(struct msg *to, struct msg *from)
 	from->fd = -1;
 }
 
-static void
-seal_answer(uint32_t id, const struct m_SEAL *m, const struct m_WORD *word)
+/* False: an ERROR was answered. */
+static bool
+seal_root(uint32_t id, const struct m_SEAL *m, const struct m_WORD *word,
+    size_t root)
 {
 	struct seal	 s = {
-		.session = m->session, .project = m->project, .dev = m->dev,
-		.ino = m->ino, .t0 = m->t0, .uid = word->uid,
+		.session = m->session, .project = m->roots.v[root],
+		.root = root, .dev = m->devs.v[root],
+		.ino = m->inos.v[root], .t0 = m->t0, .uid = word->uid,
 		.gid = word->gid, .groups = word->groups
 	};
-	struct m_SEALED	 out = { .session = m->session };
+	struct m_SEALED	 out = { .session = m->session, .root = root };
 	uint8_t		*map, buf[LIMIT_SEAL];
 	size_t		 len;
 
@@ -108,7 +113,7 @@ seal_answer(uint32_t id, const struct m_SEAL *m, const struct m_WORD *word)
 		peer_error_at(landd.sbxd, id, m->session, "land.toolarge",
 		    "the project's path and the user's groups are too long "
 		    "for a seal");
-		return;
+		return (false);
 	}
 	memcpy(buf, SEAL_MAGIC, SEAL_MAGICLEN);
 	memcpy(buf + SEAL_MAGICLEN, map, len);
@@ -118,6 +123,17 @@ seal_answer(uint32_t id, const struct m_SEAL *m, const struct m_WORD *word)
 	out.seal.p = buf;
 	out.seal.len = len + DIGEST_LEN;
 	peer_send(landd.sbxd, MSG_SEALED, id, -1, &out);
+	return (true);
+}
+
+static void
+seal_answer(uint32_t id, const struct m_SEAL *m, const struct m_WORD *word)
+{
+	size_t	i;
+
+	for (i = 0; i < m->roots.n; i++)
+		if (!seal_root(id, m, word, i))
+			return;
 }
 
 int
@@ -212,15 +228,24 @@ seal_wait(struct msg *msg)
 	nwaitings++;
 }
 
-/* One word, one seal: nothing is sealed for a session that was not started
- * in between. */
+/* One word, one SEAL, of all roots: nothing is sealed for a session that was
+ * not started in between. */
 void
 landd_on_seal(struct peer *p, struct msg *msg)
 {
 	const struct m_SEAL	*m = msg->body;
 	struct word		*w;
+	size_t			 i;
 
 	(void)p;
+	if (m->roots.n == 0 || m->devs.n != m->roots.n ||
+	    m->inos.n != m->roots.n)
+		fatalx("from sbxd: SEAL of %zu roots, %zu devices and %zu "
+		    "inodes", m->roots.n, m->devs.n, m->inos.n);
+	for (i = 0; i < m->roots.n; i++)
+		if (!path_is_canonical(m->roots.v[i]) ||
+		    strlen(m->roots.v[i]) > LIMIT_PATH)
+			fatalx("from sbxd: SEAL of a root that is no path");
 	if ((w = word_find(m->session)) == NULL) {
 		seal_wait(msg);
 		return;

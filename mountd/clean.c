@@ -39,24 +39,17 @@ clean_tells(int fd)
 }
 
 int
-clean_open(struct clean *c, struct build *b, int store, int merged)
+clean_open(struct clean *c, struct build *b, int store, const char *project,
+    int merged)
 {
-	char		project[PATH_MAX];
-	unsigned int	n;
-	int		r;
-
 	memset(c, 0, sizeof(*c));
 	c->b = b;
 	c->u = c->base = c->real = c->aside = -1;
 	c->store = store;
 	c->merged = merged;
-	if (layer_project(store, project) == -1 ||
-	    (r = layer_find(store, project, &n)) == -1)
+	if (layer_of_root(store, project, &c->n, &c->first) == -1)
 		return (-1);
-	if (r == 0)
-		return (fault("mount.layer", "project %s: this session has no "
-		    "layer of it", shown(project)));
-	if ((c->u = layer_upper(store, n)) == -1)
+	if ((c->u = layer_upper(store, c->n)) == -1)
 		return (fault_errno("mount.layer", "the layer of %s",
 		    shown(project)));
 	c->real = fs_openat2(mountd.root, project + 1, O_PATH | O_DIRECTORY,
@@ -231,7 +224,7 @@ clean_paths(struct clean *c, const struct strv *paths)
 		return (-1);
 	r = clean_behind(c);
 	if (r == 0 && c->left.n > 0)
-		r = pending_add(c->store, c->u, &c->left);
+		r = pending_add(c, &c->left);
 	if (steps_end(c) == -1 && r == 0)
 		r = fault_errno("mount.clean", "what was taken out of the "
 		    "layer");
@@ -243,16 +236,15 @@ clean_live(struct child *c, struct build *b)
 {
 	const struct m_CLEAN	*m = c->body;
 	struct clean		 clean;
-	struct stat		 st;
-	int			 r;
+	int			 r, root = 0;
 
-	r = clean_open(&clean, b, c->s->store,
-	    m->live ? c->s->clone[CLONE_PROJECT] : -1);
+	r = clean_open(&clean, b, c->s->store, m->project, -1);
 	/* Another folder has its place now: that one shows nothing of ours. */
-	if (r == 0 && m->live && (fstat(clean.real, &st) == -1 ||
-	    st.st_dev != c->s->dev || st.st_ino != c->s->ino))
-		r = fault("mount.identity", "project %s is not the folder "
-		    "that the session was started on", shown(c->s->project));
+	if (r == 0 && m->live &&
+	    (root = child_root(c, m->project, clean.real)) == -1)
+		r = -1;
+	if (r == 0 && m->live)
+		clean.merged = c->s->clone[CLONE_PROJECT + root];
 	clean.discard = m->discard;
 	if (r == 0)
 		r = clean_paths(&clean, &m->paths);

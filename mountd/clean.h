@@ -58,6 +58,8 @@ struct origin {
 struct clean {
 	struct build	*b;
 	int		 store;		/* STATE/s/ID */
+	unsigned int	 n;		/* of the root's layer, and */
+	bool		 first;		/* whether it is the first root's */
 	int		 u;		/* the layer */
 	int		 base;		/* what shows without it, masked */
 	int		 real;		/* the project itself */
@@ -80,8 +82,10 @@ struct clean {
 	bool		 scanned;	/* origins are known */
 };
 
-/* Opens what is below the project's layer; merged is -1 or the live clone. */
-int	clean_open(struct clean *, struct build *, int store, int merged);
+/* Opens what is below the layer of this root; merged is -1 or the live
+ * clone. */
+int	clean_open(struct clean *, struct build *, int store,
+	    const char *project, int merged);
 void	clean_close(struct clean *);
 /* All steps for these paths, relative to the project; "" is all of it. */
 int	clean_paths(struct clean *, const struct strv *);

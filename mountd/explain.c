@@ -414,20 +414,28 @@ explain_want(struct explain *e)
 {
 	const struct m_EXPLAIN	*m = e->m;
 	struct want		*w = &e->w;
-	const struct hidden	*h;
+	const struct hidden	*h = NULL;
+	size_t			 i;
 
-	w->project = m->project;
+	if (!roots_set(&w->roots, m->project, &m->more))
+		return (fault("explain.invalid", "more than %d folders",
+		    LIMIT_ROOTS));
 	w->home = m->home;
 	w->uid = mode_uid(m->uid);
 	w->gid = mode_gid(m->gid);
-	if ((w->project_fd = explain_folder("project", m->project)) == -1 ||
-	    (w->home_fd = explain_folder("home", m->home)) == -1 ||
+	for (i = 0; i < w->roots.n; i++) {
+		w->root_fd[i] = explain_folder("project", w->roots.v[i]);
+		if (w->root_fd[i] == -1)
+			return (-1);
+		if (h == NULL)
+			h = hides_over(&e->b.hides, w->roots.v[i]);
+	}
+	if ((w->home_fd = explain_folder("home", m->home)) == -1 ||
 	    explain_ro(e) == -1)
 		return (-1);
 	w->home_own = strcmp(m->home, "/") != 0 &&
-	    !path_within(m->project, m->home);
-	if ((h = hides_over(&e->b.hides, m->project)) != NULL ||
-	    (h = hides_over(&e->b.hides, m->home)) != NULL)
+	    roots_over(&w->roots, m->home) == NULL;
+	if (h != NULL || (h = hides_over(&e->b.hides, m->home)) != NULL)
 		return (fault("mount.hide", "hide %s: it is, or contains, "
 		    "home or the project: hide something in there",
 		    shown(h->path)));

@@ -204,14 +204,85 @@ layer_set_project(int store, const char *path)
 }
 
 int
+layer_set_root(int store, unsigned int n)
+{
+	int	dir, r;
+
+	if ((dir = layer_folder(store, n)) == -1)
+		return (-1);
+	r = mark_set(dir, XATTR_ROOT, "/");
+	close(dir);
+	return (r);
+}
+
+/* 1 it is, 0 not, -1 errno. project: the first root's, "": there is none. */
+static int
+layer_is_root(int store, unsigned int n, const char *at, const char *project)
+{
+	char	mark[PATH_MAX];
+	int	dir, r;
+
+	if (strcmp(at, project) == 0)
+		return (1);
+	if ((dir = layer_folder(store, n)) == -1)
+		return (-1);
+	r = mark_get(dir, XATTR_ROOT, mark);
+	close(dir);
+	return (r);
+}
+
+static int
 layer_project(int store, char *path)
 {
+	*path = '\0';
+	return (mark_get(store, XATTR_PROJECT, path) == -1 ? -1 : 0);
+}
+
+int
+layer_root(int store, unsigned int *n, char *at)
+{
+	char	project[PATH_MAX];
 	int	r;
 
-	if ((r = mark_get(store, XATTR_PROJECT, path)) == 1)
-		return (0);
-	return (r == 0 ? fault("mount.layer", "this session has no layer of "
-	    "a project") : fault_errno("mount.layer", "the session's folder"));
+	if (layer_project(store, project) == -1)
+		return (-1);
+	for (; *n < LAYER_MAX && (r = layer_at(store, *n, at)) != 0; (*n)++)
+		if (r == -1 ||
+		    (r = layer_is_root(store, *n, at, project)) != 0)
+			return (r);
+	return (0);
+}
+
+size_t
+layer_roots(int store)
+{
+	char		at[PATH_MAX];
+	unsigned int	n;
+	size_t		count = 0;
+
+	for (n = LAYER_ROOT; layer_root(store, &n, at) == 1; n++)
+		count++;
+	return (count);
+}
+
+int
+layer_of_root(int store, const char *path, unsigned int *n, bool *first)
+{
+	char	project[PATH_MAX];
+	int	r;
+
+	if (layer_project(store, project) == -1)
+		return (fault_errno("mount.layer", "the session's folder"));
+	if ((r = layer_find(store, path, n)) == -1)
+		return (-1);
+	*first = strcmp(path, project) == 0;
+	if (r == 1)
+		r = layer_is_root(store, *n, path, project);
+	if (r == -1)
+		return (fault_errno("mount.layer", "the layer of %s",
+		    shown(path)));
+	return (r == 1 ? 0 : fault("mount.project", "project %s: this "
+	    "session has no layer of such a root", shown(path)));
 }
 
 int
@@ -324,15 +395,15 @@ upper_is_empty(int store, unsigned int n)
 }
 
 int
-layer_below(int store, const char *project, unsigned int *n, char *at)
+layer_below(int store, const char *root, unsigned int *n, char *at)
 {
 	int	r;
 
 	for (; *n < LAYER_MAX && (r = layer_at(store, *n, at)) != 0; (*n)++) {
 		if (r == -1)
 			return (-1);
-		if (path_below(project, at) != NULL && strcmp(project, at) !=
-		    0 && !upper_is_empty(store, *n))
+		if (path_within(root, at) && strcmp(root, at) != 0 &&
+		    !upper_is_empty(store, *n))
 			return (1);
 	}
 	return (0);
@@ -342,13 +413,16 @@ bool
 layer_is_pristine(int store)
 {
 	char		path[PATH_MAX], at[PATH_MAX];
-	unsigned int	n, below = LAYER_ROOT;
+	unsigned int	n, below;
+	bool		any = false;
+	int		r;
 
-	if (layer_project(store, path) == -1 ||
-	    layer_find(store, path, &n) != 1) {
-		fault_clear();
-		return (false);
+	for (n = LAYER_ROOT; (r = layer_root(store, &n, path)) == 1; n++) {
+		below = LAYER_ROOT;
+		any = true;
+		if (!upper_is_empty(store, n) ||
+		    layer_below(store, path, &below, at) != 0)
+			return (false);
 	}
-	return (upper_is_empty(store, n) &&
-	    layer_below(store, path, &below, at) == 0);
+	return (any && r == 0);
 }

@@ -34,14 +34,24 @@ void	layer_close(struct layer *);
 /* 1: there, its host's path in at[PATH_MAX]; 0: no such number; -1 errno. */
 int	layer_at(int store, unsigned int n, char *at);
 
-/* Which layer is the project's: the path that PREP named. */
+/* Which layers are of roots: of the first one, by the path that PREP named,
+ * which is for life; of a further one, by its layer, which is there. */
 int	layer_set_project(int store, const char *path);
-int	layer_project(int store, char *path);	/* path[PATH_MAX] */
+int	layer_set_root(int store, unsigned int n);
+/* From *n on, the next root's layer: 1, its path in at[PATH_MAX]; 0 none; -1
+ * errno. */
+int	layer_root(int store, unsigned int *n, char *at);
+/* How many there are. */
+size_t	layer_roots(int store);
+/* The layer of the root at this path: its number, and whether it is the
+ * first's; -1 fault. */
+int	layer_of_root(int store, const char *path, unsigned int *n,
+	    bool *first);
 
-/* From *n on, the next layer of a filesystem mounted below the project that
- * has something in it: 1, its path in at[PATH_MAX]; 0 none; -1 errno. */
-int	layer_below(int store, const char *project, unsigned int *n, char *at);
-/* What the session wrote into its project, and into what is mounted in it:
+/* From *n on, the next layer of a filesystem mounted below the root that has
+ * something in it: 1, its path in at[PATH_MAX]; 0 none; -1 errno. */
+int	layer_below(int store, const char *root, unsigned int *n, char *at);
+/* What the session wrote into its roots, and into what is mounted in them:
  * for most sessions nothing, and then nobody needs to start a review to know
  * it. */
 bool	layer_is_pristine(int store);

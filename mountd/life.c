@@ -108,7 +108,7 @@ release_watch(const struct session *s, struct watches *w)
 	if ((w->in = inotify_init1(IN_CLOEXEC)) == -1)
 		return (-1);
 	for (i = 0; i < CLONE_COUNT; i++)
-		if (watch_add(w, s->clone[i]) == -1)
+		if (s->clone[i] != -1 && watch_add(w, s->clone[i]) == -1)
 			return (-1);
 	for (i = 0; i < s->nkept; i++)
 		if (watch_add(w, s->kept[i]) == -1)
@@ -182,7 +182,8 @@ release_run(struct child *c)
 	watched = release_watch(s, &w) == 0;
 	release_go(c);
 	for (i = 0; i < CLONE_COUNT; i++)
-		close(s->clone[i]);
+		if (s->clone[i] != -1)
+			close(s->clone[i]);
 	for (i = 0; i < s->nkept; i++)
 		close(s->kept[i]);
 	if ((watched ? release_wait(&w) :

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "../common/roots.h"
 #include "../privsep/mode.h"
 #include "fault.h"
 #include "fs.h"
@@ -32,8 +33,8 @@ build_end(struct build *b)
 /*
  * redirect_dir: renaming a real folder is a rename, not EXDEV. index and
  * metacopy off: the layer holds whole files, and no link of it leads to the
- * real ones. xino for the project: where its layers lie on two filesystems (a
- * mask is enough) a folder's number is still made from the real one's, by
+ * real ones. xino for the roots: where a root's layers lie on two filesystems
+ * (a mask is enough) a folder's number is still made from the real one's, by
  * which CLEAN knows what a folder that is held open consists of. The kernel
  * logs it each time, so the others do without. In S attributes are user.*,
  * with which the kernel follows no redirect and makes none: there such a
@@ -98,7 +99,7 @@ overlay_make(struct build *b, const char *path, int lower,
 	if ((fs = fs_open("overlay", what)) == NULL)
 		goto fail;
 	if (overlay_options(fs, l != NULL, b->steady != NULL &&
-	    strcmp(b->steady, path) == 0) == -1 ||
+	    roots_find(b->steady, path) != -1) == -1 ||
 	    overlay_layers(fs, lowers, l) == -1) {
 		fs_close(fs);
 		goto fail;

@@ -9,8 +9,8 @@ struct build {
 	struct mnts	mnts;
 	struct hides	hides;
 	struct masks	masks;
-	const char	*steady;	/* the project: see overlay_options */
-	int		 snap;		/* its copy: see snap.h; -1 */
+	const struct roots *steady;	/* see overlay_options; NULL: none */
+	int		 snap;		/* the project's copy: see snap.h; -1 */
 	size_t		 snap_lost;	/* what could not be copied */
 };
 

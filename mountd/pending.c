@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,21 @@ stamp_of(int upper, const char *path)
 	return (s);
 }
 
+/* A file a root. The first one's is the only one that there was once. */
+struct pending_name {
+	char	s[32];
+};
+
+static struct pending_name
+pending_name(unsigned int n, bool first)
+{
+	struct pending_name	name = { "pending" };
+
+	if (!first)
+		snprintf(name.s, sizeof(name.s), "pending.%u", n);
+	return (name);
+}
+
 /*
  * The file: a line "pending LENGTH", a NUL, and so many bytes of records,
  * "STAMP PATH" with a NUL behind each. Whoever believed a part of it would
@@ -57,12 +73,13 @@ pending_broken(const char *why)
 
 /* 1: the records, to be freed by *file; 0: there is no file; -1. */
 static int
-pending_read(int store, char **file, const char **records, size_t *len)
+pending_read(int store, const char *name, char **file, const char **records,
+    size_t *len)
 {
 	const char	*why, *number, *error;
 	size_t		 all, head;
 
-	*file = (char *)whole_read(store, "pending", PENDING_MAX, &all, &why);
+	*file = (char *)whole_read(store, name, PENDING_MAX, &all, &why);
 	if (*file == NULL)
 		return (errno == ENOENT ? 0 : pending_broken(why));
 	head = strnlen(*file, all) + 1;
@@ -84,7 +101,7 @@ pending_read(int store, char **file, const char **records, size_t *len)
 }
 
 static int
-pending_write(int store, const char *records, size_t len)
+pending_write(int store, const char *name, const char *records, size_t len)
 {
 	char	*file;
 	int	 head, r = -1;
@@ -96,60 +113,86 @@ pending_write(int store, const char *records, size_t len)
 	if (len + (size_t)head > PENDING_MAX)
 		errno = EFBIG;
 	else
-		r = whole_write(store, "pending", file, len + (size_t)head,
-		    true);
+		r = whole_write(store, name, file, len + (size_t)head, true);
 	free(file);
 	return (r);
 }
 
 /* What is noted already, and the new ones. */
 static int
-pending_gather(FILE *f, int store, int upper, const struct names *paths)
+pending_gather(FILE *f, const struct clean *c, const char *name,
+    const struct names *paths)
 {
 	const char	*old;
 	char		*file;
 	size_t		 i, len;
 	int		 r;
 
-	if ((r = pending_read(store, &file, &old, &len)) == -1)
+	if ((r = pending_read(c->store, name, &file, &old, &len)) == -1)
 		return (-1);
 	if (r == 1) {
 		fwrite(old, 1, len, f);
 		free(file);
 	}
 	for (i = 0; i < paths->n; i++)
-		fprintf(f, "%s %s%c", stamp_of(upper, paths->v[i]).s,
+		fprintf(f, "%s %s%c", stamp_of(c->u, paths->v[i]).s,
 		    paths->v[i], '\0');
 	return (0);
 }
 
 int
-pending_add(int store, int upper, const struct names *paths)
+pending_add(const struct clean *c, const struct names *paths)
 {
-	char	*records = NULL;
-	size_t	 len = 0;
-	FILE	*f;
-	int	 r, bad;
+	struct pending_name	 name = pending_name(c->n, c->first);
+	char			*records = NULL;
+	size_t			 len = 0;
+	FILE			*f;
+	int			 r, bad;
 
 	if ((f = open_memstream(&records, &len)) == NULL)
 		return (fault_errno("mount.pending", "noting what is held"));
-	r = pending_gather(f, store, upper, paths);
+	r = pending_gather(f, c, name.s, paths);
 	bad = ferror(f);
 	if (fclose(f) == EOF || bad)
 		r = fault_errno("mount.pending", "noting what is held");
-	if (r == 0 && pending_write(store, records, len) == -1)
+	if (r == 0 && pending_write(c->store, name.s, records, len) == -1)
 		r = fault_errno("mount.pending", "noting what is held (%zu "
 		    "paths)", paths->n);
 	free(records);
 	return (r);
 }
 
+/* From *n on, the next root that has a file: 1, its path in at; 0; -1. */
+static int
+pending_next(int store, unsigned int *n, char *at, struct pending_name *name)
+{
+	unsigned int	found;
+	struct stat	st;
+	bool		first;
+	int		r;
+
+	for (; (r = layer_root(store, n, at)) == 1; (*n)++) {
+		if (layer_of_root(store, at, &found, &first) == -1)
+			return (-1);
+		*name = pending_name(*n, first);
+		if (fstatat(store, name->s, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return (1);
+	}
+	return (r == 0 ? 0 : fault_errno("mount.layer", "the layers of the "
+	    "session's roots"));
+}
+
 bool
 pending_is(int store)
 {
-	struct stat	st;
+	struct pending_name	name;
+	char			at[PATH_MAX];
+	unsigned int		n = LAYER_ROOT;
 
-	return (fstatat(store, "pending", &st, AT_SYMLINK_NOFOLLOW) == 0);
+	if (pending_next(store, &n, at, &name) == 0)
+		return (false);
+	fault_clear();
+	return (true);
 }
 
 /* The noted paths whose entries are as they were; into buf's own bytes. */
@@ -178,8 +221,8 @@ pending_list(const char *buf, size_t len, int upper, struct strv *paths)
 
 /* The file's end is not synced: it must not be on the disk before the ends
  * of the entries, and to take them out once more is nothing. */
-int
-pending_run(int store, struct build *b)
+static int
+pending_root(int store, struct build *b, const char *project, const char *name)
 {
 	struct strv	 paths = { 0, NULL };
 	struct clean	 c;
@@ -188,9 +231,9 @@ pending_run(int store, struct build *b)
 	size_t		 len;
 	int		 r;
 
-	if ((r = pending_read(store, &file, &records, &len)) != 1)
+	if ((r = pending_read(store, name, &file, &records, &len)) != 1)
 		return (r);
-	r = clean_open(&c, b, store, -1);
+	r = clean_open(&c, b, store, project, -1);
 	c.ended = true;
 	if (r == 0)
 		r = pending_list(records, len, c.u, &paths);
@@ -199,7 +242,22 @@ pending_run(int store, struct build *b)
 	clean_close(&c);
 	free(paths.v);
 	free(file);
-	if (r == 0 && unlinkat(store, "pending", 0) == -1)
+	if (r == 0 && unlinkat(store, name, 0) == -1)
 		r = fault_errno("mount.pending", "what a landing left");
+	return (r);
+}
+
+int
+pending_run(int store, struct build *b)
+{
+	struct pending_name	name;
+	char			at[PATH_MAX];
+	unsigned int		n;
+	int			r;
+
+	for (n = LAYER_ROOT; (r = pending_next(store, &n, at, &name)) == 1;
+	    n++)
+		if (pending_root(store, b, at, name.s) == -1)
+			return (-1);
 	return (r);
 }

@@ -9,14 +9,16 @@
 #include <stdbool.h>
 
 struct build;
+struct clean;
 struct names;
 
-/* Notes these entries of the layer, as they are now, beside those that are
- * noted; durable when this returns 0. */
-int	pending_add(int store, int upper, const struct names *);
+/* Notes these entries of the root's layer, as they are now, beside those that
+ * are noted; durable when this returns 0. */
+int	pending_add(const struct clean *, const struct names *);
+/* Of any root. */
 bool	pending_is(int store);
-/* Takes out what is noted; nothing of the session may be mounted. A file that
- * is not whole is an error, and nothing is taken out. */
+/* Takes out what is noted, of all roots; nothing of the session may be
+ * mounted. A file that is not whole is an error, and nothing is taken out. */
 int	pending_run(int store, struct build *);
 
 #endif

@@ -85,14 +85,19 @@ fail:
 static bool
 plan_owned(const struct want *w, const char *path)
 {
-	return (path_within(w->project, path) ||
+	return (roots_over(&w->roots, path) != NULL ||
 	    (w->home_own && path_within(w->home, path)));
 }
 
 bool
 plan_holds(const struct want *w, const char *path)
 {
-	return (path_within(path, w->project) || path_within(path, w->home));
+	size_t	i;
+
+	for (i = 0; i < w->roots.n; i++)
+		if (path_within(path, w->roots.v[i]))
+			return (true);
+	return (path_within(path, w->home));
 }
 
 /*
@@ -193,7 +198,8 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 {
 	enum place_kind	kind;
 	struct statx	sx;
-	bool		plain, said, below = path_within(w->project, m->point);
+	bool		plain, said;
+	bool		below = roots_over(&w->roots, m->point) != NULL;
 	int		fd;
 
 	if (m->covered || m->point[1] == '\0' ||
@@ -221,7 +227,7 @@ plan_mount(struct plan *p, const struct build *b, const struct want *w,
 	if (kind == PLACE_OVERLAY && plan_under(p, m->point, PLACE_READ))
 		kind = PLACE_READ;
 	if (kind == PLACE_COVER && plan_holds(w, m->point)) {
-		/* Home or project is in there and will be attached: then
+		/* Home or a root is in there and will be attached: then
 		 * what lies below the mount stands for it. */
 		close(fd);
 		return (0);
@@ -277,32 +283,51 @@ plan_ro(struct plan *p, const struct build *b, const struct want *w,
 }
 
 static void
-plan_snap(struct plan *p, const struct build *b, const struct want *w)
+plan_snap(struct plan *p, const struct build *b, const char *root)
 {
-	const char	*in = rest_mounted(b, w->project);
+	const char	*in = rest_mounted(b, root);
 
 	plan_note(p, "project %s: as %s is mounted in it, the session works "
 	    "on a copy that is made when it starts: what is changed outside "
-	    "meanwhile shows at its next start", shown(w->project),
+	    "meanwhile shows at its next start", shown(root),
 	    in != NULL ? shown(in) : "a filesystem");
 	if (b->snap_lost > 0)
 		plan_note(p, "project %s: %zu of its files are empty or "
 		    "missing in the session's copy: they are devices, or not "
-		    "this user's to read", shown(w->project), b->snap_lost);
+		    "this user's to read", shown(root), b->snap_lost);
+}
+
+static int
+plan_root(struct plan *p, const struct build *b, const struct want *w,
+    const char *root, int from)
+{
+	const char	*in;
+	int		 fd;
+
+	if (mode_user() && w->roots.n > 1 &&
+	    (in = rest_mounted(b, root)) != NULL)
+		return (fault("mount.project", "project %s: %s is mounted in "
+		    "it, so that a suite of one's own has to work on a copy, "
+		    "which it does for one repository only: leave the others "
+		    "out, unmount it, or have root start sbxd", shown(root),
+		    shown(in)));
+	if (b->snap != -1)
+		plan_snap(p, b, root);
+	if ((fd = fcntl(from, F_DUPFD_CLOEXEC, 0)) == -1)
+		return (fault_errno("mount.failed", "the list of mounts"));
+	return (plan_add(p, root, PLACE_PROJECT, fd, true));
 }
 
 static int
 plan_own(struct plan *p, const struct build *b, const struct want *w)
 {
 	const char	*in;
+	size_t		 i;
 	int		 fd;
 
-	if (b->snap != -1)
-		plan_snap(p, b, w);
-	if ((fd = fcntl(w->project_fd, F_DUPFD_CLOEXEC, 0)) == -1)
-		return (fault_errno("mount.failed", "the list of mounts"));
-	if (plan_add(p, w->project, PLACE_PROJECT, fd, true) == -1)
-		return (-1);
+	for (i = 0; i < w->roots.n; i++)
+		if (plan_root(p, b, w, w->roots.v[i], w->root_fd[i]) == -1)
+			return (-1);
 	if (!w->home_own)
 		return (0);
 	if (mode_user() && (in = rest_mounted(b, w->home)) != NULL)

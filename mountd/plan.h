@@ -1,12 +1,12 @@
 /*
  * What is attached to a session's tree, and where: the host's other
- * filesystems, home, project, read-only paths; sorted, so that what lies in a
+ * filesystems, home, roots, read-only paths; sorted, so that what lies in a
  * place comes after it.
  */
 #ifndef MOUNTD_PLAN_H
 #define MOUNTD_PLAN_H
 
-#include "../common/limits.h"
+#include "../common/roots.h"
 #include "overlay.h"
 
 enum place_kind {
@@ -31,11 +31,13 @@ struct place {
 
 /* What PREP wants, as far as it has been checked. */
 struct want {
-	const char	*home, *project;
+	const char	*home;
+	struct roots	 roots;
 	uid_t		 uid;
 	gid_t		 gid;
-	bool		 home_own;	/* home is no part of the project */
-	int		 home_fd, project_fd;	/* opened by ourselves */
+	bool		 home_own;	/* home is no part of a root */
+	int		 home_fd;	/* opened by ourselves */
+	int		 root_fd[LIMIT_ROOTS];
 	struct strv	 argv;
 	/* Read-only paths by number: opened by us, confirmed by init. */
 	const struct strv *ro;

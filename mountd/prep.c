@@ -30,7 +30,7 @@ struct prep {
 	struct tree	 t;
 	int		*ro;		/* opened by us */
 	/* As init opened them, with the user's rights. */
-	int		 pidns, home, project;
+	int		 pidns, home, root[LIMIT_ROOTS];
 	int		*init_ro;
 	bool		 seen;		/* compared with ours */
 };
@@ -56,7 +56,7 @@ prep_uid(const struct m_PREP *m)
 	return (0);
 }
 
-/* Opens one of the session's two folders, or says why it cannot be one. */
+/* Opens one of the session's folders, or says why it cannot be one. */
 static int
 prep_folder(const char *code, const char *what, const char *path)
 {
@@ -83,21 +83,63 @@ prep_folder(const char *code, const char *what, const char *path)
 
 /* What was changed was changed in that folder, and lands there only. */
 static int
-prep_moved(const struct prep *p)
+prep_moved(const struct prep *p, size_t root)
 {
 	const struct m_PREP	*m = p->m;
 	struct stat		 st;
 
 	if (!m->again)
 		return (0);
-	if (fstat(p->w.project_fd, &st) == -1)
+	if (fstat(p->w.root_fd[root], &st) == -1)
 		return (fault_errno("mount.project", "project %s",
-		    shown(m->project)));
-	if (st.st_dev == m->dev && st.st_ino == m->ino)
+		    shown(p->w.roots.v[root])));
+	if (root < m->devs.n && root < m->inos.n &&
+	    st.st_dev == m->devs.v[root] && st.st_ino == m->inos.v[root])
 		return (0);
 	return (fault("project.moved", "project %s is another folder than the "
 	    "one that this session was made on: put that one back there, or "
-	    "start a new session", shown(m->project)));
+	    "start a new session", shown(p->w.roots.v[root])));
+}
+
+/* By whatever names: one folder has one layer, and lands once. */
+static int
+prep_twice(const struct prep *p, size_t root)
+{
+	const struct roots	*r = &p->w.roots;
+	size_t			 i;
+
+	for (i = 0; i < root; i++)
+		if (fs_same(p->w.root_fd[i], p->w.root_fd[root]))
+			return (fault("mount.project", "%s and %s are the "
+			    "same folder: leave one of them out",
+			    shown(r->v[i]), shown(r->v[root])));
+	return (0);
+}
+
+static int
+prep_roots(struct prep *p)
+{
+	struct want	*w = &p->w;
+	const char	*outer, *inner;
+	size_t		 i;
+
+	if (!roots_set(&w->roots, p->m->project, &p->m->more))
+		return (fault("mount.project", "more than %d folders: leave "
+		    "some out", LIMIT_ROOTS));
+	if (roots_clash(&w->roots, &outer, &inner))
+		return (fault("mount.project", "%s lies in %s: leave it out, "
+		    "it is a part of that", shown(inner), shown(outer)));
+	for (i = 0; i < w->roots.n; i++) {
+		if (strcmp(w->roots.v[i], "/") == 0)
+			return (fault("mount.project", "project /: the whole "
+			    "machine is no project: choose a folder below "
+			    "it"));
+		if ((w->root_fd[i] = prep_folder("mount.project", "project",
+		    w->roots.v[i])) == -1 || prep_moved(p, i) == -1 ||
+		    prep_twice(p, i) == -1)
+			return (-1);
+	}
+	return (0);
 }
 
 static int
@@ -106,30 +148,29 @@ prep_folders(struct prep *p)
 	const struct m_PREP	*m = p->m;
 	struct want		*w = &p->w;
 
-	if (strcmp(m->project, "/") == 0)
-		return (fault("mount.project", "project /: the whole machine "
-		    "is no project: choose a folder below it"));
-	if ((w->project_fd = prep_folder("mount.project", "project",
-	    m->project)) == -1 || prep_moved(p) == -1 ||
+	if (prep_roots(p) == -1 ||
 	    (w->home_fd = prep_folder("mount.home", "home", m->home)) == -1)
 		return (-1);
-	w->project = m->project;
 	w->home = m->home;
 	w->uid = mode_uid(m->uid);
 	w->gid = mode_gid(m->gid);
 	w->argv = m->argv;
 	w->home_own = strcmp(m->home, "/") != 0 &&
-	    !path_within(m->project, m->home);
+	    roots_over(&w->roots, m->home) == NULL;
 	return (0);
 }
 
 static int
 prep_hides(struct prep *p)
 {
-	const struct hidden	*h;
-	const char		*path = p->m->project, *what = "the project";
+	const struct hidden	*h = NULL;
+	const char		*path = NULL, *what = "the project";
+	size_t			 i;
 
-	h = hides_over(&p->t.b.hides, path);
+	for (i = 0; i < p->w.roots.n && h == NULL; i++) {
+		path = p->w.roots.v[i];
+		h = hides_over(&p->t.b.hides, path);
+	}
 	if (h == NULL) {
 		path = p->m->home;
 		what = "home";
@@ -176,10 +217,10 @@ prep_take(struct prep *p, struct msg *msg)
 		to = &p->pidns;
 	else if (strcmp(m->kind, "home") == 0 && m->n == 0)
 		to = &p->home;
-	else if (strcmp(m->kind, "project") == 0 && m->n == 0)
-		to = &p->project;
+	else if (strcmp(m->kind, "project") == 0 && m->n < p->w.roots.n)
+		to = &p->root[m->n];
 	else if (strcmp(m->kind, "ro") == 0 && m->n < p->m->ro.n &&
-	    p->project == -1)
+	    p->root[0] == -1)
 		to = &p->init_ro[m->n];
 	if (to == NULL || *to != -1)
 		return (fault("mount.descriptor", "a descriptor of kind "
@@ -225,9 +266,11 @@ prep_compare(struct prep *p)
 	if (!fs_same(p->home, p->w.home_fd))
 		return (fault("mount.identity", "home %s is not the folder "
 		    "that the session's user opened", shown(p->m->home)));
-	if (!fs_same(p->project, p->w.project_fd))
-		return (fault("mount.identity", "project %s is not the folder "
-		    "that the session's user opened", shown(p->m->project)));
+	for (i = 0; i < p->w.roots.n; i++)
+		if (!fs_same(p->root[i], p->w.root_fd[i]))
+			return (fault("mount.identity", "project %s is not "
+			    "the folder that the session's user opened",
+			    shown(p->w.roots.v[i])));
 	for (i = 0; i < p->m->ro.n; i++) {
 		if (p->init_ro[i] == -1 && p->ro[i] != -1) {
 			/* Not for this user's eyes: as if it were missing. */
@@ -246,12 +289,16 @@ prep_compare(struct prep *p)
 static int
 prep_opened(struct prep *p)
 {
+	size_t	i;
+
 	if (p->seen)
 		return (0);
 	p->seen = true;
-	if (prep_receive(p, &p->home) == -1 ||
-	    prep_receive(p, &p->project) == -1)
+	if (prep_receive(p, &p->home) == -1)
 		return (-1);
+	for (i = 0; i < p->w.roots.n; i++)
+		if (prep_receive(p, &p->root[i]) == -1)
+			return (-1);
 	return (prep_compare(p));
 }
 
@@ -265,35 +312,68 @@ prep_send_fd(struct prep *p, const char *kind, uint64_t n, int fd)
 	child_send(p->c, MSG_SFD, fd, &m);
 }
 
+/* Which folders the roots are. */
+static int
+prep_facts(const struct prep *p, struct m_MOUNTED *m, uint64_t *devs,
+    uint64_t *inos)
+{
+	struct stat	st;
+	size_t		i;
+
+	for (i = 0; i < p->w.roots.n; i++) {
+		if (fstat(p->w.root_fd[i], &st) == -1)
+			return (fault_errno("mount.project", "project %s",
+			    shown(p->w.roots.v[i])));
+		devs[i] = st.st_dev;
+		inos[i] = st.st_ino;
+	}
+	m->devs = (struct u64v){ p->w.roots.n, devs };
+	m->inos = (struct u64v){ p->w.roots.n, inos };
+	return (0);
+}
+
+static void
+prep_send_clones(struct prep *p)
+{
+	struct tree	*t = &p->t;
+	size_t		 i;
+
+	for (i = 0; i < CLONE_COUNT; i++) {
+		if (t->clone[i][0] == -1)
+			continue;
+		prep_send_fd(p, clone_kind(i), clone_number(i, false),
+		    t->clone[i][0]);
+		prep_send_fd(p, clone_kind(i), clone_number(i, true),
+		    t->clone[i][1]);
+	}
+	for (i = 0; i < t->nkept; i++)
+		prep_send_fd(p, "layer", i, t->kept[i]);
+}
+
 static int
 prep_answer(struct prep *p)
 {
 	struct tree		*t = &p->t;
 	struct m_MOUNTED	 m = { .session = p->m->session };
-	struct stat		 st;
+	uint64_t		 devs[LIMIT_ROOTS], inos[LIMIT_ROOTS];
 	const char		**hide;
 	size_t			 i;
 
-	if (fstat(p->w.project_fd, &st) == -1 || t->b.hides.n > LIMIT_PATHS ||
+	if (prep_facts(p, &m, devs, inos) == -1)
+		return (-1);
+	if (t->b.hides.n > LIMIT_PATHS ||
 	    (hide = calloc(t->b.hides.n + 1, sizeof(*hide))) == NULL)
 		return (fault("mount.failed", "too many hidden paths"));
 	for (i = 0; i < t->b.hides.n; i++)
 		if (!t->b.hides.v[i].gone)
 			hide[m.hide.n++] = t->b.hides.v[i].path;
 	m.hide.v = hide;
-	m.dev = st.st_dev;
-	m.ino = st.st_ino;
 	m.notes.n = t->plan.nnotes;
 	m.notes.v = (const char **)(uintptr_t)t->plan.notes;
 	m.missing.n = t->plan.missing != NULL;
 	m.missing.v = (const char **)(uintptr_t)&t->plan.missing;
 	prep_send_fd(p, "tree", 0, t->root);
-	for (i = 0; i < CLONE_COUNT; i++) {
-		prep_send_fd(p, clone_kinds[i], 0, t->clone[i][0]);
-		prep_send_fd(p, clone_kinds[i], 1, t->clone[i][1]);
-	}
-	for (i = 0; i < t->nkept; i++)
-		prep_send_fd(p, "layer", i, t->kept[i]);
+	prep_send_clones(p);
 	child_send(p->c, MSG_MOUNTED, -1, &m);
 	free(hide);
 	return (0);
@@ -318,8 +398,8 @@ prep_store(struct prep *p)
 	}
 	if (stage_make(s->store, p->w.uid, p->w.gid) == -1 ||
 	    layer_set_project(s->store, p->m->project) == -1 ||
-	    snap_begin(&p->t.b, s->store, p->m->project,
-	    p->w.project_fd) == -1)
+	    (p->w.roots.n == 1 && snap_begin(&p->t.b, s->store,
+	    p->m->project, p->w.root_fd[0]) == -1))
 		return (-1);
 	return (s->fresh ? 0 : pending_run(s->store, &p->t.b));
 }
@@ -340,7 +420,7 @@ prep_build(struct prep *p)
 		if (build_begin(&p->t.b, &p->m->hide) == -1)
 			return (-1);
 	}
-	p->t.b.steady = p->w.project;
+	p->t.b.steady = &p->w.roots;
 	return (0);
 }
 
@@ -349,9 +429,12 @@ prep_run(struct child *c)
 {
 	static struct fresh fresh;
 	struct prep	p = {
-		.c = c, .m = c->body, .pidns = -1, .home = -1, .project = -1
+		.c = c, .m = c->body, .pidns = -1, .home = -1
 	};
+	size_t		i;
 
+	for (i = 0; i < LIMIT_ROOTS; i++)
+		p.root[i] = -1;
 	if (prep_uid(p.m) == -1 || prep_folders(&p) == -1 ||
 	    prep_ro(&p) == -1 || prep_build(&p) == -1 ||
 	    prep_hides(&p) == -1 || prep_store(&p) == -1)

@@ -100,7 +100,8 @@ session_free(struct session *s)
 	for (i = 0; i < s->nhide; i++)
 		free(s->hide[i]);
 	free(s->hide);
-	free(s->project);
+	for (i = 0; i < s->nroots; i++)
+		free(s->root[i]);
 	free(s);
 }
 
@@ -129,6 +130,23 @@ refuse(uint32_t id, const char *sid, const char *code, const char *text)
 	peer_send(broker, MSG_ERROR, id, -1, &e);
 }
 
+/* Too many are for the child to refuse. */
+static int
+session_roots(struct session *s, const struct m_PREP *m)
+{
+	struct roots	roots;
+	size_t		i;
+
+	for (i = 0; i < s->nroots; i++)
+		free(s->root[i]);
+	s->nroots = 0;
+	(void)roots_set(&roots, m->project, &m->more);
+	for (i = 0; i < roots.n; i++, s->nroots++)
+		if ((s->root[i] = strdup(roots.v[i])) == NULL)
+			return (-1);
+	return (0);
+}
+
 /* What PREP said and later requests need. */
 static int
 session_remember(struct session *s, const struct m_PREP *m)
@@ -138,16 +156,14 @@ session_remember(struct session *s, const struct m_PREP *m)
 	for (i = 0; i < s->nhide; i++)
 		free(s->hide[i]);
 	free(s->hide);
-	free(s->project);
 	s->nhide = 0;
-	s->project = strdup(m->project);
 	s->hide = calloc(m->hide.n + 1, sizeof(*s->hide));
-	if (s->project == NULL || s->hide == NULL)
+	if (s->hide == NULL)
 		return (-1);
 	for (i = 0; i < m->hide.n; i++, s->nhide++)
 		if ((s->hide[i] = strdup(m->hide.v[i])) == NULL)
 			return (-1);
-	return (0);
+	return (session_roots(s, m));
 }
 
 const struct session *
@@ -414,7 +430,7 @@ const struct handler session_table[] = {
 const size_t session_ntable = sizeof(session_table) / sizeof(session_table[0]);
 
 /*
- * The tree is there: the clones of number 0 stay here, the rest goes on, and
+ * The tree is there: one clone of each stays here, the rest goes on, and
  * the answer last.
  */
 void
@@ -423,14 +439,13 @@ session_mounted(struct job *j, const struct m_MOUNTED *m)
 	struct session	*s = j->s;
 	struct m_SFD	 sfd = { .session = s->id };
 	size_t		 i, k;
+	bool		 workers;
 
 	for (i = 0; i < j->nfds; i++) {
 		struct jobfd *f = &j->fds[i];
 
-		for (k = 0; k < CLONE_COUNT; k++)
-			if (strcmp(f->kind, clone_kinds[k]) == 0)
-				break;
-		if (k < CLONE_COUNT && f->n == 0)
+		k = clone_which(f->kind, f->n, &workers);
+		if (k < CLONE_COUNT && !workers)
 			s->clone[k] = f->fd;
 		else if (strcmp(f->kind, "layer") == 0) {
 			s->kept = reallocarray(s->kept, s->nkept + 1,
@@ -440,12 +455,15 @@ session_mounted(struct job *j, const struct m_MOUNTED *m)
 			s->kept[s->nkept++] = f->fd;
 		} else {
 			sfd.kind = f->kind;
+			sfd.n = f->n;
 			peer_send(broker, MSG_SFD, j->id, f->fd, &sfd);
 		}
 		f->fd = -1;
 	}
-	s->dev = m->dev;
-	s->ino = m->ino;
+	for (i = 0; i < s->nroots && i < m->devs.n && i < m->inos.n; i++) {
+		s->dev[i] = m->devs.v[i];
+		s->ino[i] = m->inos.v[i];
+	}
 	s->mounted = true;
 	s->fresh = s->settled = false;
 	s->job = NULL;

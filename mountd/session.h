@@ -24,8 +24,9 @@ struct session {
 	int		 clone[CLONE_COUNT];
 	int		*kept;		/* of its further overlays */
 	size_t		 nkept;
-	char		*project;
-	uint64_t	 dev, ino;	/* the project's */
+	size_t		 nroots;
+	char		*root[LIMIT_ROOTS];	/* as PREP named them */
+	uint64_t	 dev[LIMIT_ROOTS], ino[LIMIT_ROOTS];
 	char		**hide;		/* as PREP named them, NULL-ended */
 	size_t		 nhide;
 	struct job	*job;		/* one at a time */
@@ -48,6 +49,9 @@ struct child {
 void	child_send(struct child *, uint32_t type, int fd, const void *body);
 /* What the session hides, as PREP named it. */
 int	child_hide(const struct child *, struct strv *);
+/* Of a mounted session: the number of this root, whose folder is fd; -1
+ * fault. */
+int	child_root(const struct child *, const char *project, int fd);
 
 /* One for each request. -1: fault says why. */
 int	prep_run(struct child *);

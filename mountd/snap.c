@@ -289,7 +289,8 @@ snap_known(struct build *b, int store, int real)
 int
 snap_lower(struct build *b, int store, const char *project, int real)
 {
-	if (!mode_user())
+	/* Of several roots none has a copy: plan_root refuses them. */
+	if (!mode_user() || layer_roots(store) > 1)
 		return (real);
 	if (b->snap == -1 && snap_open(b, store) == -1) {
 		if (errno != ENOENT)
@@ -341,12 +342,15 @@ snap_follow(struct build *b, int store, int real, const char *const *paths,
 {
 	char		project[PATH_MAX];
 	struct snap	s = { .b = b, .project = project };
+	unsigned int	layer = LAYER_ROOT;
 	size_t		i;
 
 	if (b->snap == -1)
 		return (0);
-	if (layer_project(store, project) == -1)
-		return (-1);
+	/* The only root there is. */
+	if (layer_root(store, &layer, project) != 1)
+		return (fault_errno("mount.layer", "the layer of the "
+		    "project"));
 	for (i = 0; i < n; i++)
 		if (snap_landed(&s, real, paths[i]) == -1)
 			return (snap_fault(project));

@@ -20,17 +20,40 @@
 #define CLONE_ATTRS	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | \
 			    MOUNT_ATTR_NODEV)
 
-const char *const clone_kinds[CLONE_COUNT] = {
-	[CLONE_PROJECT] = "clone-project",
-	[CLONE_HOME] = "clone-home",
-	[CLONE_ROOT] = "clone-root",
-};
+const char *
+clone_kind(size_t which)
+{
+	if (which >= CLONE_PROJECT)
+		return ("clone-project");
+	return (which == CLONE_HOME ? "clone-home" : "clone-root");
+}
+
+uint64_t
+clone_number(size_t which, bool workers)
+{
+	uint64_t	n = which < CLONE_PROJECT ? 0 : which - CLONE_PROJECT;
+
+	return (2 * n + workers);
+}
+
+size_t
+clone_which(const char *kind, uint64_t n, bool *workers)
+{
+	size_t	i;
+
+	*workers = n % 2 != 0;
+	for (i = 0; i < CLONE_COUNT; i++)
+		if (strcmp(kind, clone_kind(i)) == 0 &&
+		    clone_number(i, *workers) == n)
+			break;
+	return (i);
+}
 
 static int
-tree_clone(struct tree *t, enum clone which, int mnt)
+tree_clone(struct tree *t, size_t which, int mnt)
 {
-	t->clone[which][0] = fs_clone(mnt, clone_kinds[which]);
-	t->clone[which][1] = fs_clone(mnt, clone_kinds[which]);
+	t->clone[which][0] = fs_clone(mnt, clone_kind(which));
+	t->clone[which][1] = fs_clone(mnt, clone_kind(which));
 	return (t->clone[which][0] == -1 || t->clone[which][1] == -1 ? -1 : 0);
 }
 
@@ -93,6 +116,29 @@ place_clone(const struct place *p)
 	return (mnt);
 }
 
+/* Of a further root the layer says that it is one: what is to be reviewed
+ * and landed is known by mountd itself. */
+static int
+place_project(struct tree *t, const struct want *w, const struct place *p)
+{
+	unsigned int	n;
+	int		root = roots_find(&w->roots, p->path), mnt;
+
+	mnt = tree_layer(t, p->path, t->b.snap != -1 ? t->b.snap : p->fd);
+	if (mnt == -1 || tree_clone(t, CLONE_PROJECT + (size_t)root, mnt) ==
+	    -1)
+		return (-1);
+	if (root > 0 && (layer_find(t->store, p->path, &n) != 1 ||
+	    layer_set_root(t->store, n) == -1))
+		return (fault_errno("mount.layer", "the layer of %s",
+		    shown(p->path)));
+	/* Home is the root, or a folder in it: one layer. */
+	if (!w->home_own && path_within(p->path, w->home) &&
+	    tree_clone(t, CLONE_HOME, mnt) == -1)
+		return (-1);
+	return (mnt);
+}
+
 /* The mount that goes there. -1 with or without a fault: none. */
 static int
 place_make(struct tree *t, const struct want *w, const struct place *p)
@@ -101,14 +147,7 @@ place_make(struct tree *t, const struct want *w, const struct place *p)
 
 	switch (p->kind) {
 	case PLACE_PROJECT:
-		mnt = tree_layer(t, p->path, t->b.snap != -1 ? t->b.snap :
-		    p->fd);
-		if (mnt == -1 || tree_clone(t, CLONE_PROJECT, mnt) == -1)
-			return (-1);
-		/* Home is the project, or a folder in it: one layer. */
-		if (!w->home_own && strcmp(w->home, "/") != 0 &&
-		    tree_clone(t, CLONE_HOME, mnt) == -1)
-			return (-1);
+		mnt = place_project(t, w, p);
 		break;
 	case PLACE_HOME:
 		mnt = tree_layer(t, p->path, p->fd);
@@ -232,15 +271,15 @@ tree_faces(struct tree *t, bool proc)
 	return (0);
 }
 
-/* A user's tree has no overlay of "/", and of home only as a rule: the
- * project's stands for what is not there. */
+/* A user's tree has no overlay of "/", and of home only as a rule: the first
+ * root's stands for what is not there. */
 static int
 tree_clones(struct tree *t)
 {
 	size_t	i;
 
-	for (i = 0; i < CLONE_COUNT; i++)
-		if (t->clone[i][0] == -1 && tree_clone(t, (enum clone)i,
+	for (i = 0; i < CLONE_PROJECT; i++)
+		if (t->clone[i][0] == -1 && tree_clone(t, i,
 		    t->clone[CLONE_PROJECT][0]) == -1)
 			return (-1);
 	return (0);

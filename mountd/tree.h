@@ -9,11 +9,17 @@
 #include "fresh.h"
 #include "plan.h"
 
+/* Of home, of "/", and of each root of the session's. */
 enum clone {
-	CLONE_PROJECT, CLONE_HOME, CLONE_ROOT,
-	CLONE_COUNT
+	CLONE_HOME, CLONE_ROOT, CLONE_PROJECT,
+	CLONE_COUNT = CLONE_PROJECT + LIMIT_ROOTS
 };
-extern const char *const clone_kinds[CLONE_COUNT];
+
+/* SFD's kind, and its number, of ours and of the worker's; and the other way
+ * round: CLONE_COUNT where it is none. */
+const char *clone_kind(size_t which);
+uint64_t clone_number(size_t which, bool workers);
+size_t	clone_which(const char *kind, uint64_t n, bool *workers);
 
 struct tree {
 	struct build	 b;

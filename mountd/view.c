@@ -25,6 +25,23 @@ struct view {
 	int	merged, layer, stage;
 };
 
+int
+child_root(const struct child *c, const char *project, int fd)
+{
+	const struct session	*s = c->s;
+	struct stat		 st;
+	size_t			 i;
+
+	for (i = 0; i < s->nroots; i++)
+		if (strcmp(s->root[i], project) == 0)
+			break;
+	if (i < s->nroots && fstat(fd, &st) == 0 && st.st_dev == s->dev[i] &&
+	    st.st_ino == s->ino[i])
+		return ((int)i);
+	return (fault("mount.identity", "project %s is not the folder that "
+	    "the session was started on", shown(project)));
+}
+
 /* Which of the layer's files are copies. A discard goes without, too: it is
  * what makes room where there is none. */
 static int
@@ -42,16 +59,11 @@ view_copies(int store, const char *project, int u, int stage, bool discard)
 /* The layer itself, as a mount that cannot be written through; which of its
  * files are copies goes into the stage. */
 static int
-view_layer(int store, const char *project, int stage, bool discard)
+view_layer(int store, const char *project, unsigned int n, int stage,
+    bool discard)
 {
-	unsigned int	n;
-	int		u, mnt, r;
+	int	u, mnt;
 
-	if ((r = layer_find(store, project, &n)) == -1)
-		return (-1);
-	if (r == 0)
-		return (fault("mount.layer", "project %s: this session has no "
-		    "layer of it", shown(project)));
 	if ((u = layer_upper(store, n)) == -1)
 		return (fault_errno("mount.layer", "the layer of %s",
 		    shown(project)));
@@ -68,19 +80,19 @@ view_layer(int store, const char *project, int stage, bool discard)
 static int
 view_live(struct child *c, struct view *v)
 {
+	const struct m_VIEW	*m = c->body;
 	const struct session	*s = c->s;
-	struct stat		 st;
+	int			 root, clone;
 
-	if (fstat(c->fd, &st) == -1 || st.st_dev != s->dev ||
-	    st.st_ino != s->ino)
-		return (fault("mount.identity", "project %s is not the folder "
-		    "that the session was started on", shown(s->project)));
+	if ((root = child_root(c, m->project, c->fd)) == -1)
+		return (-1);
+	clone = s->clone[CLONE_PROJECT + root];
 	/* What the owner has replaced or removed meanwhile is no change of the
 	 * session's, and from now on it sees it too. */
-	if (fs_refresh(s->clone[CLONE_PROJECT], "the project") == -1 ||
+	if (fs_refresh(clone, "the project") == -1 ||
 	    fs_refresh(s->clone[CLONE_HOME], "home") == -1)
 		return (-1);
-	v->merged = fs_clone(s->clone[CLONE_PROJECT], "the project");
+	v->merged = fs_clone(clone, "the project");
 	return (v->merged == -1 ? -1 :
 	    fs_attr(v->merged, VIEW_ATTRS, "the project"));
 }
@@ -141,19 +153,15 @@ view_stopped(struct child *c, const char *project, struct view *v)
 }
 
 static int
-view_check(const struct child *c, char *project)
+view_check(const struct child *c, unsigned int *n)
 {
 	const struct m_VIEW	*m = c->body;
+	bool			 first;
 
 	if (m->live != c->s->mounted)
 		return (fault("mount.state", "the session is %s here",
 		    m->live ? "not mounted" : "still mounted"));
-	if (layer_project(c->s->store, project) == -1)
-		return (-1);
-	if (strcmp(project, m->project) != 0)
-		return (fault("mount.project", "project %s: this session's is "
-		    "%s", shown(m->project), shown(project)));
-	return (0);
+	return (layer_of_root(c->s->store, m->project, n, &first));
 }
 
 static void
@@ -170,14 +178,15 @@ view_run(struct child *c)
 	const struct m_VIEW	*m = c->body;
 	struct m_SID		 sid = { .session = m->session };
 	struct view		 v = { -1, -1, -1 };
-	char			 project[PATH_MAX];
+	unsigned int		 n;
 
-	if (m->uid >= UINT32_MAX || view_check(c, project) == -1 ||
+	if (m->uid >= UINT32_MAX || view_check(c, &n) == -1 ||
 	    (v.stage = stage_open(c->s->store, mode_uid(m->uid))) == -1)
 		return (-1);
-	if ((m->live ? view_live(c, &v) : view_stopped(c, project, &v)) == -1)
+	if ((m->live ? view_live(c, &v) : view_stopped(c, m->project, &v)) ==
+	    -1)
 		return (-1);
-	if ((v.layer = view_layer(c->s->store, project, v.stage,
+	if ((v.layer = view_layer(c->s->store, m->project, n, v.stage,
 	    m->discard)) == -1)
 		return (-1);
 	view_send(c, "view", v.merged);
@@ -192,12 +201,16 @@ refresh_run(struct child *c)
 {
 	const struct session	*s = c->s;
 	struct m_SID		 sid = { .session = s->id };
+	size_t			 i;
 
 	if (!s->mounted)
 		return (fault("mount.state", "the session is not mounted "
 		    "here"));
-	if (fs_refresh(s->clone[CLONE_PROJECT], "the project") == -1 ||
-	    fs_refresh(s->clone[CLONE_HOME], "home") == -1)
+	for (i = 0; i < s->nroots; i++)
+		if (fs_refresh(s->clone[CLONE_PROJECT + i], "the project") ==
+		    -1)
+			return (-1);
+	if (fs_refresh(s->clone[CLONE_HOME], "home") == -1)
 		return (-1);
 	child_send(c, MSG_REFRESHED, -1, &sid);
 	return (0);

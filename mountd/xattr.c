@@ -13,6 +13,7 @@ xattr_name(enum xattr which)
 		[XATTR_TRY] = BOTH("overlay.sbx"),
 		[XATTR_AT] = BOTH("sbx.at"),
 		[XATTR_PROJECT] = BOTH("sbx.project"),
+		[XATTR_ROOT] = BOTH("sbx.root"),
 		[XATTR_MADE] = BOTH("sbx.made"),
 		[XATTR_HIDDEN] = BOTH("sbx.hidden"),
 		[XATTR_REAL] = BOTH("sbx.real"),

@@ -108,5 +108,9 @@ record_load(struct record *rec, int dir, const char **why)
 		*why = "of another version of this program";
 		return (-1);
 	}
+	if (rec->r.more.n >= LIMIT_ROOTS) {
+		*why = "of more roots than there can be";
+		return (-1);
+	}
 	return (0);
 }

@@ -25,6 +25,7 @@
 	F(U64V, groups, OPT, LIMIT_GROUPS)				\
 	F(U64,  peer, REQ, 0)		/* uid of the client */		\
 	F(PATH, project, REQ, LIMIT_PATH)				\
+	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, cwd, REQ, LIMIT_PATH)					\
 	F(STRV, argv, REQ, LIMIT_ARGC)					\
@@ -43,6 +44,8 @@
 	F(STRV, notes, OPT, LIMIT_NOTES)				\
 	F(U64,  dev, OPT, 0)		/* the project's */		\
 	F(U64,  ino, OPT, 0)						\
+	F(U64V, devs, OPT, LIMIT_ROOTS)	/* more's, in its order */	\
+	F(U64V, inos, OPT, LIMIT_ROOTS)					\
 	F(U64,  init, OPT, 0)		/* pid, and its pidfd's inode */ \
 	F(U64,  initfd, OPT, 0)						\
 	F(U64,  worker, OPT, 0)						\

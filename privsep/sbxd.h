@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../common/roots.h"
 #include "peer.h"
 #include "record.h"
 
@@ -88,7 +89,8 @@ struct session {
 	int		 starter_fd;
 	uint32_t	 starter_id;
 	/* start */
-	bool		 started, mounted, netup, sealed, went;
+	bool		 started, mounted, netup, went;
+	size_t		 sealed;	/* roots of it */
 	bool		 ran;		/* the command was executed, once */
 	struct record	 before;	/* a resume's, till it runs */
 	bool		 empty;		/* its layer */
@@ -97,7 +99,7 @@ struct session {
 	/* teardown: answers owed */
 	bool		 killed, released;
 	uint32_t	 release;	/* RELEASE's number */
-	bool		 pristine;	/* its project's layer is empty */
+	bool		 pristine;	/* no root's layer holds anything */
 	bool		 unsynced;	/* record or seal is not on disk yet */
 	int		 unsafe;	/* errno: and could not be put there */
 	struct event	*sync;
@@ -105,7 +107,7 @@ struct session {
 	bool		 erase;
 	bool		 forced;	/* whatever of it cannot be removed */
 	bool		 unrecovered;	/* its landing, though we tried */
-	bool		 landed;	/* its project may hold what it left */
+	bool		 landed;	/* its roots may hold what it left */
 	struct client	*remover;
 	struct gc	*collector;	/* the same, of a GC */
 	uint32_t	 remover_id;
@@ -130,6 +132,7 @@ struct job {
 	TAILQ_ENTRY(job) entry;
 	uint32_t	 id;
 	struct session	*session;
+	size_t		 root;		/* of the session's, by its number */
 	enum job_what	 what;
 	struct client	*client;	/* NULL: gone, or our own */
 	struct gc	*gc;		/* whose J_GC this is */
@@ -189,6 +192,15 @@ int		 start_program(const char *name, const char *argv1, int cgroup,
 		    pid_t *);
 /* sbxd_conf.c: conf's settings into sbxd.conf; print: sbxd -nv. */
 void		 conf_run(bool print);
+
+/* sbxd_session.c: the files of a session's folder that are a root's each:
+ * "seal", and of further roots "seal.1" and so on. */
+struct root_file {
+	char	s[32];
+};
+struct root_file root_file(const char *name, size_t root);
+/* What a record says; it never has too many. */
+void		 session_roots(const struct session *, struct roots *);
 
 /* sbxd_client.c */
 void		 clients_listen(void);
@@ -262,7 +274,7 @@ void		 client_on_kill(struct peer *, struct msg *);
 void		 client_on_resume(struct peer *, struct msg *);
 /* No STOP or KILL waits for it any more. */
 void		 session_grace_end(struct session *);
-/* Nothing is in its project's layer: drift is counted from now on. */
+/* Nothing is in its roots' layers: drift is counted from now on. */
 void		 session_resume_empty(struct session *);
 /* It did not come to run: the session is as it was. */
 void		 session_resume_undo(struct session *);
@@ -299,11 +311,15 @@ struct peer	*worker_peer(struct session *, int fd);
 /* sbxd_helper.c */
 struct peer	*helper_peer(enum helper, int fd);
 
-/* sbxd_job.c, sbxd_review.c: reviews and landings */
-struct job	*job_new(struct session *, enum job_what, struct client *,
-		    uint32_t reqid);
+/* sbxd_job.c, sbxd_end.c, sbxd_review.c: reviews and landings */
+struct job	*job_new(struct session *, enum job_what, size_t root,
+		    struct client *, uint32_t reqid);
+const char	*job_project(const struct job *);
+/* The same where that says something: it is not the only one. NULL. */
+const char	*job_named(const struct job *);
 void		 job_start(struct job *);
 struct job	*job_find(uint32_t id);
+bool		 job_writes(const struct job *);
 void		 job_fail(struct job *, const char *code, const char *why);
 void		 job_finish(struct job *);
 void		 job_frozen(struct session *, bool);
@@ -345,13 +361,16 @@ void		 jobs_stop(void);
 /* A landing of it was begun and is neither finished nor taken back: until one
  * of these is, no other may take the journal's place. */
 bool		 job_interrupted(const struct session *);
+/* The same, of which root: its number, or -1. */
+int		 root_interrupted(const struct session *);
 void		 job_recover(struct session *, struct client *, uint32_t);
 void		 jobs_recover(void);
 /* The landing's job makes way for one that recovers it. */
 void		 job_recover_failed(struct job *, const char *code,
 		    const char *why);
 
-/* sbxd_forget.c: what landings left in the project, before a session goes */
+/* sbxd_forget.c: what landings left in the roots, before a session goes; then
+ * its layer goes */
 void		 job_forget(struct session *);
 /* Its end; code NULL: nothing is left. */
 void		 job_forgot(struct job *, const char *code, const char *why);
@@ -370,10 +389,11 @@ const char	*state_full(const char *what);
 const char	*state_why(const char *what);
 
 /* sbxd_audit.c: room for what is written when there is none any more; one
- * line, synced. paths: NULL for none. -1: it is not there. */
+ * line, synced. root, paths: NULL for none. -1: it is not there. */
 void		 audit_reserve(void);
-int		 audit(const char *what, const struct session *, uid_t peer,
-		    const struct strv *paths, const char *fmt, ...)
-		    __attribute__((format(printf, 5, 6)));
+int		 audit(const char *what, const struct session *,
+		    const char *root, uid_t peer, const struct strv *paths,
+		    const char *fmt, ...)
+		    __attribute__((format(printf, 6, 7)));
 
 #endif

@@ -198,6 +198,7 @@ explain_session(struct peer *p, uint32_t id, const char *sid,
 	r = &s->rec.r;
 	m->session = r->session;
 	m->project = r->project;
+	m->more = r->more;
 	m->home = r->home;
 	m->hide = r->hide;
 	m->ro = r->ro;
@@ -214,7 +215,8 @@ explain_new(struct peer *p, uint32_t id, struct m_EXPLAIN *m, uint64_t *groups)
 	static const char *argv[] = { "-", NULL };
 	struct client	*c = p->ctx;
 	struct m_NEW	 new = {
-		.project = m->project, .home = m->home, .hide = m->hide,
+		.project = m->project, .more = m->more, .home = m->home,
+		.hide = m->hide,
 		.ro = m->ro, .as = m->as, .uid = m->uid, .gid = m->gid,
 		.cwd = "/", .user = "", .network = "none",
 		.argv = { 1, argv }

@@ -85,10 +85,12 @@ audit_write(const char *line, size_t len)
 }
 
 int
-audit(const char *what, const struct session *s, uid_t peer,
+audit(const char *what, const struct session *s, const char *root, uid_t peer,
     const struct strv *paths, const char *fmt, ...)
 {
 	char		detail[512], when[32], *line, *seen, *list = NULL;
+	char		*where = NULL;
+	struct strv	 one = { 1, &root };
 	struct tm	tm;
 	time_t		now = time(NULL);
 	va_list		ap;
@@ -101,11 +103,14 @@ audit(const char *what, const struct session *s, uid_t peer,
 	seen = escape_text(detail, strlen(detail), "");
 	if (paths != NULL && paths->n > 0)
 		list = audit_paths(paths);
+	if (root != NULL)
+		where = audit_paths(&one);
 	if (gmtime_r(&now, &tm) == NULL ||
 	    strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
 		strlcpy(when, "-", sizeof(when));
-	n = asprintf(&line, "%s %s session=%s peer=%u%s%s %s\n", when, what,
-	    s->rec.r.session, (unsigned int)peer, list != NULL ? " paths=" :
+	n = asprintf(&line, "%s %s session=%s%s%s peer=%u%s%s %s\n", when,
+	    what, s->rec.r.session, where != NULL ? " root=" : "", where !=
+	    NULL ? where : "", (unsigned int)peer, list != NULL ? " paths=" :
 	    "", list != NULL ? list : "", seen != NULL ? seen : "-");
 	if (n != -1) {
 		r = audit_write(line, (size_t)n);
@@ -113,6 +118,7 @@ audit(const char *what, const struct session *s, uid_t peer,
 	}
 	e = errno;
 	free(list);
+	free(where);
 	free(seen);
 	errno = e;
 	return (r);

@@ -16,6 +16,7 @@
 
 #define BRIEF_WORDS	8
 #define BRIEF_WORD	128	/* bytes */
+#define BRIEF_ROOTS	(LIMIT_FRAME / 2)
 
 static bool
 uids_have(const struct uids *u, uid_t uid)
@@ -105,8 +106,9 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 		.session = r->session, .name = r->name,
 		.state = s->erase ? "removed" : session_state(s),
 		.owner = r->owner, .user = r->user,
-		.uid = r->uid, .project = r->project, .home = r->home,
-		.cwd = r->cwd, .argv = r->argv, .hide = r->hide, .ro = r->ro,
+		.uid = r->uid, .project = r->project, .more = r->more,
+		.home = r->home, .cwd = r->cwd, .argv = r->argv,
+		.hide = r->hide, .ro = r->ro,
 		.network = r->network, .created = r->created,
 		.ended = r->ended, .exited = r->exited, .status = r->status,
 		.reason = r->reason,
@@ -141,7 +143,8 @@ client_waits(struct client *c, uint32_t id)
 
 /*
  * A session as a list shows it: the first words of its command, without the
- * lists of paths. SHOW has all of it.
+ * lists of paths, but its roots where they are not very long. SHOW has all of
+ * it.
  */
 void
 client_send_brief(struct client *c, uint32_t id, const struct session *s)
@@ -158,6 +161,8 @@ client_send_brief(struct client *c, uint32_t id, const struct session *s)
 		.reason = r->reason
 	};
 
+	if (strv_bytes(&r->more) <= BRIEF_ROOTS)
+		m.more = r->more;
 	m.argv.v = argv;
 	for (; m.argv.n < r->argv.n && m.argv.n < BRIEF_WORDS; m.argv.n++) {
 		if (strlcpy(words[m.argv.n], r->argv.v[m.argv.n],

@@ -1,8 +1,10 @@
 /*
- * A session's removal, as far as its landings left something in the project:
+ * A session's removal, as far as its landings left something in its roots:
  * landd's child takes that away before the layer and the record go, for
  * nobody would know of it afterwards.
  */
+#include <sys/stat.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,11 +12,23 @@
 #include "../common/log.h"
 #include "sbxd.h"
 
-/* Its client is the session's remover, whose going does not end it. */
-void
-job_forget(struct session *s)
+/* A landing or a discard of it has ended, or was begun. */
+static bool
+root_has_landed(const struct session *s, size_t root)
 {
-	struct job	*j = job_new(s, J_FORGET, NULL, 0);
+	struct stat	st;
+
+	return (fstatat(s->dir, root_file("baseline", root).s, &st,
+	    AT_SYMLINK_NOFOLLOW) == 0 ||
+	    fstatat(s->dir, root_file("journal", root).s, &st,
+	    AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+/* Its client is the session's remover, whose going does not end it. */
+static void
+forget_root(struct session *s, size_t root)
+{
+	struct job	*j = job_new(s, J_FORGET, root, NULL, 0);
 
 	if (s->remover != NULL) {
 		j->owed.uid = s->remover->uid;
@@ -23,6 +37,26 @@ job_forget(struct session *s)
 	} else
 		strlcpy(j->owed.actor, s->rec.r.owner, sizeof(j->owed.actor));
 	job_start(j);
+}
+
+static void
+forget_from(struct session *s, size_t root)
+{
+	for (; root <= s->rec.r.more.n; root++)
+		if (s->rec.r.more.n == 0 || root_has_landed(s, root)) {
+			forget_root(s, root);
+			return;
+		}
+	session_erase_layer(s);
+}
+
+void
+job_forget(struct session *s)
+{
+	if (s->landed || s->unrecovered)
+		forget_from(s, 0);
+	else
+		session_erase_layer(s);
 }
 
 /*
@@ -48,7 +82,7 @@ forget_is_hopeless(const char *code)
 
 /* The last word on it: the record goes now. */
 static void
-forget_tell(struct session *s, const char *why)
+forget_tell(struct session *s, const char *project, const char *why)
 {
 	const struct m_RECORD	*r = &s->rec.r;
 	char			 text[LIMIT_MESSAGE + 1];
@@ -58,7 +92,7 @@ forget_tell(struct session *s, const char *why)
 
 	snprintf(text, sizeof(text), "session %s is removed, but what its "
 	    "landings displaced stays in %.1024s (in .git/sbx-land-%s, or "
-	    "without git in .sbx-land-%s): %.2048s", r->session, r->project,
+	    "without git in .sbx-land-%s): %.2048s", r->session, project,
 	    r->session, r->session, why);
 	escape_fit(text, sizeof(text));
 	log_warnx("%s", text);
@@ -70,10 +104,12 @@ void
 job_forgot(struct job *j, const char *code, const char *why)
 {
 	struct session	*s = j->session;
+	const char	*project = job_project(j);
+	size_t		 next = j->root + 1;
 	bool		 goes;
 
 	goes = code == NULL || s->forced || forget_is_hopeless(code);
-	audit("forget", s, j->owed.uid, NULL,
+	audit("forget", s, job_named(j), j->owed.uid, NULL,
 	    "result=%s actor=%s", code != NULL ? code : "ok", j->owed.actor);
 	job_finish(j);
 	if (!goes) {
@@ -81,6 +117,6 @@ job_forgot(struct job *j, const char *code, const char *why)
 		return;
 	}
 	if (code != NULL)
-		forget_tell(s, why);
-	session_erase_layer(s);
+		forget_tell(s, project, why);
+	forget_from(s, next);
 }

@@ -135,7 +135,7 @@ gc_session(struct gc *g, struct session *s, const struct layer *l)
 		gc_measure(g);
 	else {
 		g->step = GC_JUDGING;
-		j = job_new(s, J_GC, NULL, 0);
+		j = job_new(s, J_GC, 0, NULL, 0);
 		j->gc = g;
 		job_start(j);
 	}

@@ -217,6 +217,25 @@ session_missing(struct strv *out, const struct m_MOUNTED *m)
 		out->v[out->n++] = m->missing.v[i];
 }
 
+/* As many folders as there are roots, and of a resume the same ones. */
+static bool
+mounted_fits(const struct m_RECORD *r, const struct m_MOUNTED *m)
+{
+	size_t	i, n = r->more.n + 1;
+
+	if (m->devs.n != n || m->inos.n != n)
+		return (false);
+	if (r->generation == 1)
+		return (true);
+	if (r->devs.n != r->more.n || r->inos.n != r->more.n)
+		return (false);
+	for (i = 0; i < n; i++)
+		if (m->devs.v[i] != (i == 0 ? r->dev : r->devs.v[i - 1]) ||
+		    m->inos.v[i] != (i == 0 ? r->ino : r->inos.v[i - 1]))
+			return (false);
+	return (true);
+}
+
 static void
 mountd_on_mounted(struct peer *p, struct msg *msg)
 {
@@ -230,13 +249,17 @@ mountd_on_mounted(struct peer *p, struct msg *msg)
 	if (s == NULL || s->state != S_STARTING)
 		return;
 	r = s->rec.r;
-	if (r.generation > 1 && (r.dev != m->dev || r.ino != m->ino)) {
+	if (!mounted_fits(&r, m)) {
 		session_fail(s, "project.moved", "its project is another "
 		    "folder than the one that it was made on");
 		return;
 	}
-	r.dev = m->dev;
-	r.ino = m->ino;
+	r.dev = m->devs.v[0];
+	r.ino = m->inos.v[0];
+	if (r.more.n > 0) {
+		r.devs = (struct u64v){ r.more.n, m->devs.v + 1 };
+		r.inos = (struct u64v){ r.more.n, m->inos.v + 1 };
+	}
 	r.notes = m->notes;
 	r.missing = (struct strv){ 0, missing };
 	session_missing(&r.missing, m);
@@ -346,14 +369,17 @@ landd_on_sealed(struct peer *p, struct msg *msg)
 	struct session		*s = session_find(m->session);
 
 	(void)p;
-	if (s == NULL || s->state != S_STARTING)
+	/* In the roots' order. */
+	if (s == NULL || s->state != S_STARTING || m->root != s->sealed ||
+	    m->root > s->rec.r.more.n)
 		return;
 	s->unsynced = true;
-	if (whole_write(s->dir, "seal", m->seal.p, m->seal.len, false) == -1) {
+	if (whole_write(s->dir, root_file("seal", m->root).s, m->seal.p,
+	    m->seal.len, false) == -1) {
 		session_fail(s, "state.failed", state_why("writing its seal"));
 		return;
 	}
-	s->sealed = true;
+	s->sealed++;
 	session_advance(s);
 }
 

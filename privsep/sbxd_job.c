@@ -26,7 +26,7 @@ static const char *const	job_words[] = {
 	[J_GC] = "changes",
 };
 
-static bool
+bool
 job_writes(const struct job *j)
 {
 	return (j->what == J_APPLY || j->what == J_DISCARD ||
@@ -54,7 +54,7 @@ job_number(void)
 }
 
 struct job *
-job_new(struct session *s, enum job_what what, struct client *c,
+job_new(struct session *s, enum job_what what, size_t root, struct client *c,
     uint32_t reqid)
 {
 	struct job	*j;
@@ -63,6 +63,7 @@ job_new(struct session *s, enum job_what what, struct client *c,
 		fatal("job");
 	j->id = job_number();
 	j->session = s;
+	j->root = root;
 	j->what = what;
 	j->client = c;
 	j->owed.uid = c != NULL ? c->uid : sbxd.uids[UID_SBXD];
@@ -74,6 +75,27 @@ job_new(struct session *s, enum job_what what, struct client *c,
 	TAILQ_INSERT_TAIL(&sbxd.jobs, j, entry);
 	idle_check();
 	return (j);
+}
+
+const char *
+job_project(const struct job *j)
+{
+	const struct m_RECORD	*r = &j->session->rec.r;
+
+	return (j->root == 0 ? r->project : r->more.v[j->root - 1]);
+}
+
+const char *
+job_named(const struct job *j)
+{
+	return (j->session->rec.r.more.n > 0 ? job_project(j) : NULL);
+}
+
+/* One of the root's own files. */
+static struct root_file
+job_name(const struct job *j, const char *name)
+{
+	return (root_file(name, j->root));
 }
 
 static void
@@ -109,7 +131,7 @@ job_finish(struct job *j)
 
 	peer_send(sbxd.helper[H_LANDD], MSG_JOBEND, j->id, -1, NULL);
 	job_thaw(j);
-	unlinkat(s->dir, "baseline.new", 0);
+	unlinkat(s->dir, job_name(j, "baseline.new").s, 0);
 	s->job = NULL;
 	job_free(j);
 	session_settled(s);
@@ -136,11 +158,12 @@ job_landed(struct job *j, const char *warning)
 {
 	struct m_LANDED	landed = { .files = j->landed, .warning = warning };
 	char		hex[2 * LIMIT_DIGEST + 1];
+	const struct m_LANDED *result = j->result.body;
 
 	j->session->unrecovered = false;
 	digest_hex(j->computed, hex);
-	audit(job_words[j->what], j->session, j->owed.uid, j->result.body !=
-	    NULL ? &((const struct m_LANDED *)j->result.body)->paths : NULL,
+	audit(job_words[j->what], j->session, job_named(j), j->owed.uid,
+	    result != NULL ? &result->paths : NULL,
 	    "digest=%s files=%llu result=ok actor=%s", j->landing ? hex : "-",
 	    (unsigned long long)j->landed, j->owed.actor);
 	if (j->asked)
@@ -196,11 +219,11 @@ job_fail(struct job *j, const char *code, const char *why)
 	}
 	s->unrecovered = job_interrupted(s);
 	if (job_writes(j)) {
-		audit(job_words[j->what], s, j->owed.uid, NULL,
+		audit(job_words[j->what], s, job_named(j), j->owed.uid, NULL,
 		    "result=%s actor=%s", code, j->owed.actor);
 		/* A recovery that failed keeps its journal for the next. */
 		if (j->what != J_RECOVER)
-			unlinkat(s->dir, "journal", 0);
+			unlinkat(s->dir, job_name(j, "journal").s, 0);
 	}
 	gc = j->gc;
 	job_answer_error(j, code, why);
@@ -210,12 +233,13 @@ job_fail(struct job *j, const char *code, const char *why)
 }
 
 static int
-seal_read(const struct session *s, uint8_t *buf, size_t *len)
+seal_read(const struct job *j, uint8_t *buf, size_t *len)
 {
 	ssize_t	n;
 	int	fd;
 
-	fd = openat(s->dir, "seal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(j->session->dir, job_name(j, "seal").s, O_RDONLY |
+	    O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
 		return (-1);
 	n = read(fd, buf, LIMIT_SEAL);
@@ -230,8 +254,8 @@ job_file(struct job *j, const char *name, const char *kind, int flags)
 	struct m_LFD	lfd = { .kind = kind };
 	int		fd;
 
-	fd = openat(j->session->dir, name, flags | O_NOFOLLOW | O_CLOEXEC,
-	    0600);
+	fd = openat(j->session->dir, job_name(j, name).s, flags | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
 	if (fd == -1)
 		return (errno == ENOENT && !(flags & O_CREAT) ? 0 : -1);
 	peer_send(sbxd.helper[H_LANDD], MSG_LFD, j->id, fd, &lfd);
@@ -257,14 +281,16 @@ job_files(struct job *j)
 /* What the session's user hid, and the suite's state where the project has it
  * below itself: inside it is not there, and that is no change. */
 static void
-job_hides(const struct m_RECORD *r, struct strv *hide)
+job_hides(const struct job *j, struct strv *hide)
 {
+	const struct m_RECORD	*r = &j->session->rec.r;
+
 	hide->n = r->hide.n;
 	if ((hide->v = calloc(r->hide.n + 2, sizeof(*hide->v))) == NULL)
 		fatal("hidden paths");
 	if (r->hide.n > 0)
 		memcpy(hide->v, r->hide.v, r->hide.n * sizeof(*hide->v));
-	if (path_within(r->project, sbxd.conf.state))
+	if (path_within(job_project(j), sbxd.conf.state))
 		hide->v[hide->n++] = sbxd.conf.state;
 }
 
@@ -287,7 +313,7 @@ job_send(struct job *j)
 	};
 	bool			 fits;
 
-	if (seal_read(j->session, seal, &m.seal.len) == -1) {
+	if (seal_read(j, seal, &m.seal.len) == -1) {
 		job_fail(j, "land.unsealed", "the session has no seal: it "
 		    "never came to run, or the machine went down just then; "
 		    "nothing of it can be landed, \"sbxctl rm --discard\" "
@@ -302,7 +328,7 @@ job_send(struct job *j)
 		m.paths.v = (const char **)(uintptr_t)j->paths;
 		m.paths.n = j->npaths;
 	}
-	job_hides(r, &m.hide);
+	job_hides(j, &m.hide);
 	fits = lists_fit(&m.paths, &m.hide);
 	if (fits)
 		peer_send(sbxd.helper[H_LANDD], MSG_JOB, j->id, -1, &m);
@@ -322,8 +348,8 @@ job_start(struct job *j)
 
 	session_sync(j->session);
 	if ((job_writes(j) || j->what == J_FORGET) && audit(job_words[j->
-	    what], j->session, j->owed.uid, NULL, "result=begun actor=%s",
-	    j->owed.actor) == -1) {
+	    what], j->session, job_named(j), j->owed.uid, NULL,
+	    "result=begun actor=%s", j->owed.actor) == -1) {
 		job_fail(j, "audit.failed", state_why("the audit log cannot "
 		    "be written, so nothing is done"));
 		return;
@@ -353,8 +379,9 @@ job_view(struct job *j, int fd)
 	const struct m_RECORD	*r = &j->session->rec.r;
 	struct m_VIEW		 view = {
 		.session = r->session, .live = j->live, .uid = r->uid,
-		.gid = r->gid, .home = r->home, .project = r->project,
-		.hide = r->hide, .discard = j->what == J_DISCARD
+		.gid = r->gid, .home = r->home,
+		.project = job_project(j), .hide = r->hide,
+		.discard = j->what == J_DISCARD
 	};
 
 	peer_send(sbxd.helper[H_MOUNTD], MSG_VIEW, j->id, fd, &view);
@@ -435,23 +462,26 @@ landd_on_item(struct peer *p, struct msg *msg)
 }
 
 static int
-baseline_replace(struct session *s)
+baseline_replace(const struct job *j)
 {
-	struct stat	st;
+	struct root_file	new = job_name(j, "baseline.new");
+	int			dir = j->session->dir;
+	struct stat		st;
 
-	if (fstatat(s->dir, "baseline.new", &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+	if (fstatat(dir, new.s, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
 	    st.st_size == 0)
 		return (0);
-	if (renameat(s->dir, "baseline.new", s->dir, "baseline") == -1)
+	if (renameat(dir, new.s, dir, job_name(j, "baseline").s) == -1)
 		return (-1);
-	return (fsync(s->dir));
+	return (fsync(dir));
 }
 
 static void
 job_clean(struct job *j, const struct m_LANDED *m)
 {
 	struct m_CLEAN	clean = {
-		.session = j->session->rec.r.session, .live = j->live,
+		.session = j->session->rec.r.session,
+		.project = job_project(j), .live = j->live,
 		.discard = j->what == J_DISCARD, .paths = m->paths,
 		/* A stopped session's is known to nobody else. */
 		.hide = j->session->rec.r.hide
@@ -487,10 +517,10 @@ landd_on_landed(struct peer *p, struct msg *msg)
 		strlcpy(j->owed.code, m->code, sizeof(j->owed.code));
 		strlcpy(j->owed.error, m->why, sizeof(j->owed.error));
 	}
-	if (baseline_replace(j->session) == -1)
+	if (baseline_replace(j) == -1)
 		log_warn("session %s: its baselines", j->session->rec.r.
 		    session);
-	unlinkat(j->session->dir, "journal", 0);
+	unlinkat(j->session->dir, job_name(j, "journal").s, 0);
 	if (fsync(j->session->dir) == -1)
 		log_warn("session %s: its journal's end", j->session->rec.r.
 		    session);
@@ -508,85 +538,4 @@ job_on_cleaned(struct session *s)
 		job_fail(j, j->owed.code, j->owed.error);
 	else
 		job_landed(j, NULL);
-}
-
-/* After a removal's question: nothing waits, or it was told to go anyway. */
-static void
-job_removed(struct job *j)
-{
-	struct session	*s = j->session;
-	struct client	*c = j->client;
-	uint32_t	 reqid = j->reqid;
-
-	if (j->files > 0 || j->skipped > 0 || j->ignored > 0) {
-		job_fail(j, "session.changes", j->files > 0 ? "changes of it "
-		    "wait: apply or discard them, or remove it with "
-		    "--discard" : "what does not land is left of it: see "
-		    "changes, then remove it with --discard");
-		return;
-	}
-	job_finish(j);
-	session_erase(s, c, reqid);
-}
-
-static void
-job_judged(struct job *j)
-{
-	struct job	 sum = *j;
-
-	job_finish(j);
-	gc_on_judged(sum.gc, &sum, NULL);
-}
-
-void
-landd_on_end(struct peer *p, struct msg *msg)
-{
-	struct job	*j = job_find(msg->id);
-
-	(void)p;
-	if (j == NULL || job_writes(j))
-		return;
-	if (j->what == J_FORGET) {
-		job_forgot(j, NULL, NULL);
-		return;
-	}
-	if (j->what == J_REMOVE) {
-		job_removed(j);
-		return;
-	}
-	if (j->gc != NULL) {
-		job_judged(j);
-		return;
-	}
-	if (j->what == J_PATCH && j->patch != -1 && j->client != NULL) {
-		if (!stream_start(j->client, j->reqid, j->patch)) {
-			job_fail(j, "client.busy", "another patch is on its "
-			    "way to this connection: read it first");
-			return;
-		}
-		j->patch = -1;
-	} else if (j->client != NULL)
-		peer_send(j->client->peer, MSG_END, j->reqid, -1, NULL);
-	job_finish(j);
-}
-
-/* A landing or a review goes on; what nobody reads any more does not. */
-void
-job_abandon(struct job *j)
-{
-	j->client = NULL;
-	/* What only looks is for nobody now; what writes goes to its end. */
-	if (!job_writes(j))
-		job_finish(j);
-}
-
-void
-jobs_stop(void)
-{
-	struct job	*j, *next;
-
-	streams_stop();
-	TAILQ_FOREACH_SAFE(j, &sbxd.jobs, entry, next)
-		if (!job_writes(j) && j->what != J_FORGET)
-			job_fail(j, "suite.ending", "the suite was stopped");
 }

@@ -162,7 +162,8 @@ resume_insane(const struct session *s, const struct m_RESUME *m)
 	if (m->rows > 65535 || m->cols > 65535)
 		return ("a terminal's size out of bounds");
 	if (strv_bytes(argv) + strv_bytes(&r->env) + strv_bytes(&m->term) +
-	    strv_bytes(&r->hide) + strv_bytes(&r->ro) > LISTS_BYTES)
+	    strv_bytes(&r->hide) + strv_bytes(&r->ro) +
+	    strv_bytes(&r->more) > LISTS_BYTES)
 		return ("command, environment and paths are too long, all "
 		    "together");
 	return (NULL);
@@ -237,7 +238,8 @@ static void
 resume_begin(struct session *s)
 {
 	s->state = S_STARTING;
-	s->started = s->mounted = s->netup = s->sealed = s->went = false;
+	s->started = s->mounted = s->netup = s->went = false;
+	s->sealed = 0;
 	s->killed = s->released = s->pristine = s->empty = false;
 	s->ran = true;
 	memset(s->ns, 0, sizeof(s->ns));

@@ -41,27 +41,51 @@ network_is_sane(const char *network)
 	return (strcmp(network, "host") == 0 || strcmp(network, "none") == 0);
 }
 
-/* The places where no project can be: they are fresh inside. */
+/* The places where no root can be: they are fresh inside. */
 static bool
-project_is_sane(const struct m_NEW *m, struct refusal *r)
+root_is_sane(const char *root, struct refusal *r)
 {
 	static const char *const	fresh[] = { "/proc", "/sys", "/dev" };
 	size_t				i;
 
-	if (!path_is_canonical(m->project))
+	if (!path_is_canonical(root) || strlen(root) > LIMIT_PATH)
 		return (refuse(r, "repo.invalid", "the repository is not an "
-		    "absolute, clean path", m->project));
-	if (strcmp(m->project, "/") == 0)
+		    "absolute, clean path", root));
+	if (strcmp(root, "/") == 0)
 		return (refuse(r, "repo.root", "the repository cannot be the "
-		    "root folder: name a folder below it", m->project));
+		    "root folder: name a folder below it", root));
 	for (i = 0; i < sizeof(fresh) / sizeof(fresh[0]); i++)
-		if (path_within(fresh[i], m->project))
+		if (path_within(fresh[i], root))
 			return (refuse(r, "repo.invalid", "the repository "
 			    "cannot lie there: name a folder on a disk",
-			    m->project));
-	if (path_within(sbxd.conf.state, m->project))
+			    root));
+	if (path_within(sbxd.conf.state, root))
 		return (refuse(r, "repo.state", "the repository lies in the "
-		    "suite's own state", m->project));
+		    "suite's own state", root));
+	return (true);
+}
+
+/* One in another would be in both layers, and land twice. */
+static bool
+roots_are_sane(const struct m_NEW *m, struct refusal *r)
+{
+	struct roots	 roots;
+	const char	*outer, *inner;
+	size_t		 i;
+
+	if (!roots_set(&roots, m->project, &m->more))
+		return (refuse(r, "repo.toomany", "a session has at most 16 "
+		    "repositories: leave some out, or name a folder above "
+		    "them", ""));
+	for (i = 0; i < roots.n; i++)
+		if (!root_is_sane(roots.v[i], r))
+			return (false);
+	if (roots_clash(&roots, &outer, &inner))
+		return (refuse(r, "repo.nested", strcmp(outer, inner) == 0 ?
+		    "this repository is named twice: name it once" : "this "
+		    "repository lies in another one that is named: leave it "
+		    "out, what changes in it is a change of that one",
+		    inner));
 	return (true);
 }
 
@@ -78,7 +102,8 @@ lists_are_sane(const struct m_NEW *m, struct refusal *r)
 		return (refuse(r, "hide.invalid", "the hidden paths are too "
 		    "long, all together: hide a folder above them", ""));
 	if (strv_bytes(&m->argv) + strv_bytes(&m->env) +
-	    strv_bytes(&m->hide) + strv_bytes(&m->ro) > LISTS_BYTES)
+	    strv_bytes(&m->hide) + strv_bytes(&m->ro) +
+	    strv_bytes(&m->more) > LISTS_BYTES)
 		return (refuse(r, "command.toolong", "command, environment "
 		    "and paths are too long, all together", ""));
 	for (i = 0; i < m->env.n; i++)
@@ -137,7 +162,7 @@ new_is_clean(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	if (!path_is_canonical(m->cwd))
 		return (refuse(r, "cwd.invalid", "the current folder is not "
 		    "an absolute, clean path", m->cwd));
-	return (project_is_sane(m, r) && lists_are_sane(m, r));
+	return (roots_are_sane(m, r) && lists_are_sane(m, r));
 }
 
 static bool
@@ -238,6 +263,9 @@ new_record(const struct client *c, const struct m_NEW *m)
 		.t0 = files_now()
 	};
 
+	/* An empty list is none: a record of one root is as it always was. */
+	if (m->more.n > 0)
+		r.more = m->more;
 	if (!m->as)
 		client_groups(c, groups, &r.groups);
 	session_id(id);
@@ -261,17 +289,43 @@ send_spawn(struct session *s, int client, int worker)
 	peer_send(sbxd.helper[H_SPAWN], MSG_START, 0, worker, &start);
 }
 
+/* Which folders its roots are, as the record has it. */
+struct facts {
+	uint64_t	dev[LIMIT_ROOTS], ino[LIMIT_ROOTS];
+};
+
+static void
+facts_get(const struct session *s, struct facts *f, struct u64v *devs,
+    struct u64v *inos)
+{
+	const struct m_RECORD	*r = &s->rec.r;
+	size_t			 i;
+
+	f->dev[0] = r->dev;
+	f->ino[0] = r->ino;
+	devs->n = inos->n = 1;
+	for (i = 0; i < r->more.n && i < r->devs.n && i < r->inos.n; i++) {
+		f->dev[devs->n++] = r->devs.v[i];
+		f->ino[inos->n++] = r->inos.v[i];
+	}
+	devs->v = f->dev;
+	inos->v = f->ino;
+}
+
 static void
 send_mountd(struct session *s)
 {
 	const struct m_RECORD	*r = &s->rec.r;
 	struct m_PREP		 prep = {
 		.session = r->session, .uid = r->uid, .gid = r->gid,
-		.home = r->home, .project = r->project, .hide = r->hide,
-		.ro = r->ro, .argv = r->argv, .again = r->generation > 1,
-		.dev = r->dev, .ino = r->ino
+		.home = r->home, .project = r->project, .more = r->more,
+		.hide = r->hide, .ro = r->ro, .argv = r->argv,
+		.again = r->generation > 1
 	};
+	struct facts		 facts;
 
+	if (prep.again)
+		facts_get(s, &facts, &prep.devs, &prep.inos);
 	peer_send(sbxd.helper[H_MOUNTD], MSG_PREP, 0, -1, &prep);
 }
 
@@ -309,8 +363,9 @@ send_worker(struct session *s, const struct m_NEW *m, int listener,
 	struct m_SETUP		 setup = {
 		.session = r->session, .argv = r->argv, .env = r->env,
 		.cwd = r->cwd, .home = r->home, .project = r->project,
-		.ro = r->ro, .network = r->network, .tty = r->tty,
-		.rows = m->rows, .cols = m->cols, .umask = r->umask
+		.more = r->more, .ro = r->ro, .network = r->network,
+		.tty = r->tty, .rows = m->rows, .cols = m->cols,
+		.umask = r->umask
 	};
 	char			 mark[64];
 	const char		**env = session_env(s, mark, sizeof(mark));
@@ -429,10 +484,9 @@ client_on_new(struct peer *p, struct msg *msg)
 void
 session_seal(struct session *s)
 {
-	struct m_SEAL	seal = {
-		.session = s->rec.r.session, .project = s->rec.r.project,
-		.dev = s->rec.r.dev, .ino = s->rec.r.ino
-	};
+	struct m_SEAL	seal = { .session = s->rec.r.session };
+	struct facts	facts;
+	struct roots	roots;
 
 	/* As late as can be: what the owner did just before is no drift.
 	 * Nothing of the session has read a file before GO; but what is in a
@@ -440,6 +494,9 @@ session_seal(struct session *s)
 	if (s->rec.r.generation == 1 || s->empty)
 		s->rec.r.t0 = files_now();
 	seal.t0 = s->rec.r.t0;
+	session_roots(s, &roots);
+	seal.roots = (struct strv){ roots.n, roots.v };
+	facts_get(s, &facts, &seal.devs, &seal.inos);
 	peer_send(sbxd.helper[H_LANDD], MSG_SEAL, 0, -1, &seal);
 }
 
@@ -447,7 +504,7 @@ void
 session_advance(struct session *s)
 {
 	if (s->state != S_STARTING || s->went || !s->started || !s->mounted ||
-	    !s->netup || !s->sealed)
+	    !s->netup || s->sealed <= s->rec.r.more.n)
 		return;
 	s->went = true;
 	peer_send(s->worker, MSG_GO, 0, -1, NULL);

@@ -5,15 +5,35 @@
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../common/log.h"
 #include "sbxd.h"
 
+/* What a root that is not the first has of its own: few sessions have any. */
+static void
+folder_strip(int dir)
+{
+	static const char *const	files[] = {
+		"seal", "baseline", "baseline.new", "journal"
+	};
+	char				name[64];
+	size_t				i, root;
+
+	for (root = 1; root < LIMIT_ROOTS; root++)
+		for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+			unlinkat(dir, root_file(files[i], root).s, 0);
+			snprintf(name, sizeof(name), "%s.new",
+			    root_file(files[i], root).s);
+			unlinkat(dir, name, 0);
+		}
+}
+
 /* The folder and all that a record's owner put into it. */
 static void
-folder_remove(const char *id)
+folder_remove(const char *id, bool roots)
 {
 	/* The record last: what is left by a crash is a session still, or,
 	 * marked, on its way out. */
@@ -27,6 +47,8 @@ folder_remove(const char *id)
 	dir = openat(sbxd.dir, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 	    O_CLOEXEC);
 	if (dir != -1) {
+		if (roots)
+			folder_strip(dir);
 		for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 			unlinkat(dir, files[i], 0);
 		close(dir);
@@ -35,7 +57,7 @@ folder_remove(const char *id)
 		log_warn("removing the record of session %s", id);
 }
 
-/* What it left in the project, the layer, the record; OK is answered when all
+/* What it left in its roots, the layer, the record; OK is answered when all
  * of it is gone. A session that never landed does not wait for the first. */
 void
 session_erase(struct session *s, struct client *c, uint32_t id)
@@ -43,10 +65,7 @@ session_erase(struct session *s, struct client *c, uint32_t id)
 	s->erase = true;
 	s->remover = c;
 	s->remover_id = id;
-	if (s->landed || s->unrecovered)
-		job_forget(s);
-	else
-		session_erase_layer(s);
+	job_forget(s);
 }
 
 /* From here on it is gone, whatever happens: session_unborn goes on with it
@@ -96,10 +115,11 @@ session_remove(struct session *s)
 {
 	struct gc	*gc = s->collector;
 	char		 id[LIMIT_SID + 1];
+	bool		 roots = s->rec.r.more.n > 0;
 
 	strlcpy(id, s->rec.r.session, sizeof(id));
 	session_free(s);
-	folder_remove(id);
+	folder_remove(id, roots);
 	if (gc != NULL)
 		gc_on_removed(gc, NULL);
 	idle_check();
@@ -138,7 +158,7 @@ session_unborn(const char *id, int dir)
 	unlinkat(dir, "record.new", 0);
 	if (fstatat(dir, "record", &st, AT_SYMLINK_NOFOLLOW) == -1 &&
 	    fstatat(dir, "removed", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		folder_remove(id);
+		folder_remove(id, true);
 	else if (unlinkat(sbxd.dir, id, AT_REMOVEDIR) == -1)
 		return (false);
 	if (unlink(id) == -1 && errno != ENOENT)

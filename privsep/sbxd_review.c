@@ -58,12 +58,34 @@ owner_is(struct peer *p, uint32_t id, const struct session *s)
 	return (false);
 }
 
+/* The number of the root that is meant, or -1, and the answer is given. */
+static int
+review_root(struct peer *p, uint32_t id, const struct session *s,
+    const char *root)
+{
+	struct roots	roots;
+	int		n;
+
+	session_roots(s, &roots);
+	if (root == NULL && roots.n == 1)
+		return (0);
+	if (root == NULL) {
+		peer_error(p, id, "root.unnamed", "session %s has %zu roots: "
+		    "name the one that is meant", s->rec.r.session, roots.n);
+		return (-1);
+	}
+	if ((n = roots_find(&roots, root)) == -1)
+		peer_error(p, id, "root.unknown", "%s: no root of session %s",
+		    root, s->rec.r.session);
+	return (n);
+}
+
 /* A job that writes: who wanted it goes into the audit log. */
 static struct job *
-job_for(struct session *s, enum job_what what, struct client *c, uint32_t id,
-    const char *actor)
+job_for(struct session *s, enum job_what what, size_t root, struct client *c,
+    uint32_t id, const char *actor)
 {
-	struct job	*j = job_new(s, what, c, id);
+	struct job	*j = job_new(s, what, root, c, id);
 
 	if (actor != NULL)
 		strlcpy(j->owed.actor, actor, sizeof(j->owed.actor));
@@ -76,11 +98,14 @@ job_for(struct session *s, enum job_what what, struct client *c, uint32_t id,
 void
 client_on_changes(struct peer *p, struct msg *msg)
 {
-	const struct m_SID	*m = msg->body;
+	const struct m_CHANGES	*m = msg->body;
 	struct session		*s;
+	int			 root;
 
-	if ((s = review_session(p, msg->id, m->session)) != NULL)
-		job_start(job_new(s, J_CHANGES, p->ctx, msg->id));
+	if ((s = review_session(p, msg->id, m->session)) != NULL &&
+	    (root = review_root(p, msg->id, s, m->root)) != -1)
+		job_start(job_new(s, J_CHANGES, (size_t)root, p->ctx,
+		    msg->id));
 }
 
 /* False: the answer is given. */
@@ -109,11 +134,13 @@ client_on_patch(struct peer *p, struct msg *msg)
 	const struct m_PATCH	*m = msg->body;
 	struct session		*s;
 	struct job		*j;
+	int			 root;
 
 	if (!digest_is_sane(p, msg->id, &m->digest) ||
-	    (s = review_session(p, msg->id, m->session)) == NULL)
+	    (s = review_session(p, msg->id, m->session)) == NULL ||
+	    (root = review_root(p, msg->id, s, m->root)) == -1)
 		return;
-	j = job_new(s, J_PATCH, p->ctx, msg->id);
+	j = job_new(s, J_PATCH, (size_t)root, p->ctx, msg->id);
 	job_digest(j, &m->digest);
 	job_start(j);
 }
@@ -124,12 +151,14 @@ client_on_apply(struct peer *p, struct msg *msg)
 	const struct m_APPLY	*m = msg->body;
 	struct session		*s;
 	struct job		*j;
+	int			 root;
 
 	if (!digest_is_sane(p, msg->id, &m->digest) ||
 	    (s = review_session(p, msg->id, m->session)) == NULL ||
-	    !owner_is(p, msg->id, s))
+	    !owner_is(p, msg->id, s) ||
+	    (root = review_root(p, msg->id, s, m->root)) == -1)
 		return;
-	j = job_for(s, J_APPLY, p->ctx, msg->id, m->actor);
+	j = job_for(s, J_APPLY, (size_t)root, p->ctx, msg->id, m->actor);
 	job_digest(j, &m->digest);
 	job_start(j);
 }
@@ -155,6 +184,7 @@ client_on_discard(struct peer *p, struct msg *msg)
 	const struct m_DISCARD	*m = msg->body;
 	struct session		*s;
 	struct job		*j;
+	int			 root;
 
 	if (strv_bytes(&m->paths) > DISCARD_BYTES) {
 		peer_error(p, msg->id, "limit.paths", "too many paths at "
@@ -162,9 +192,10 @@ client_on_discard(struct peer *p, struct msg *msg)
 		return;
 	}
 	if ((s = review_session(p, msg->id, m->session)) == NULL ||
-	    !owner_is(p, msg->id, s))
+	    !owner_is(p, msg->id, s) ||
+	    (root = review_root(p, msg->id, s, m->root)) == -1)
 		return;
-	j = job_for(s, J_DISCARD, p->ctx, msg->id, m->actor);
+	j = job_for(s, J_DISCARD, (size_t)root, p->ctx, msg->id, m->actor);
 	if (!paths_copy(j, &m->paths))
 		fatal("discard");
 	job_start(j);
@@ -197,10 +228,10 @@ client_on_remove(struct peer *p, struct msg *msg)
 	}
 	/* One that never ran has changed nothing. */
 	if (!m->discard && !s->pristine && s->state != S_FAILED) {
-		job_start(job_new(s, J_REMOVE, p->ctx, msg->id));
+		job_start(job_new(s, J_REMOVE, 0, p->ctx, msg->id));
 		return;
 	}
-	if (m->discard && audit("remove", s,
+	if (m->discard && audit("remove", s, NULL,
 	    ((struct client *)p->ctx)->uid, NULL, "discard=yes") == -1) {
 		peer_error(p, msg->id, "audit.failed", "%s", state_why("the "
 		    "audit log cannot be written, so nothing is removed"));

@@ -90,6 +90,25 @@ session_new(const struct m_RECORD *r)
 	return (s);
 }
 
+struct root_file
+root_file(const char *name, size_t root)
+{
+	struct root_file	f;
+
+	if (root == 0)
+		snprintf(f.s, sizeof(f.s), "%s", name);
+	else
+		snprintf(f.s, sizeof(f.s), "%s.%zu", name, root);
+	return (f);
+}
+
+void
+session_roots(const struct session *s, struct roots *roots)
+{
+	if (!roots_set(roots, s->rec.r.project, &s->rec.r.more))
+		fatalx("session %s: too many roots", s->rec.r.session);
+}
+
 void
 session_free(struct session *s)
 {
@@ -140,24 +159,46 @@ file_sync(int dir, const char *name)
 	return (r);
 }
 
-/* The kernel tells once of what it could not write: another sync of the same
- * file would succeed. */
 static int
-session_again(struct session *s)
+seals_sync(const struct session *s)
+{
+	size_t	i;
+
+	for (i = 0; i <= s->rec.r.more.n; i++)
+		if (file_sync(s->dir, root_file("seal", i).s) == -1)
+			return (-1);
+	return (0);
+}
+
+static int
+seal_again(const struct session *s, const char *name)
 {
 	const char	*why;
 	uint8_t		*seal;
 	size_t		 len;
 	int		 r;
 
-	if (record_save(&s->rec, s->dir) == -1)
-		return (-1);
-	seal = whole_read(s->dir, "seal", LIMIT_SEAL, &len, &why);
+	seal = whole_read(s->dir, name, LIMIT_SEAL, &len, &why);
 	if (seal == NULL)
 		return (errno == ENOENT ? 0 : -1);
-	r = whole_write(s->dir, "seal", seal, len, false);
+	r = whole_write(s->dir, name, seal, len, false);
 	free(seal);
 	return (r);
+}
+
+/* The kernel tells once of what it could not write: another sync of the same
+ * file would succeed. */
+static int
+session_again(struct session *s)
+{
+	size_t	i;
+
+	if (record_save(&s->rec, s->dir) == -1)
+		return (-1);
+	for (i = 0; i <= s->rec.r.more.n; i++)
+		if (seal_again(s, root_file("seal", i).s) == -1)
+			return (-1);
+	return (0);
 }
 
 /* What fails is tried again with what comes next of the session. */
@@ -167,9 +208,8 @@ session_sync(struct session *s)
 	if (!s->unsynced)
 		return;
 	if ((s->unsafe == 0 || session_again(s) == 0) &&
-	    file_sync(s->dir, "record") == 0 &&
-	    file_sync(s->dir, "seal") == 0 && fsync(s->dir) == 0 &&
-	    fsync(sbxd.dir) == 0) {
+	    file_sync(s->dir, "record") == 0 && seals_sync(s) == 0 &&
+	    fsync(s->dir) == 0 && fsync(sbxd.dir) == 0) {
 		s->unsynced = false;
 		s->unsafe = 0;
 		return;
@@ -331,10 +371,11 @@ record_is_live(const char *state)
 
 /*
  * The suite ended before this session did. GO, without which init executes
- * nothing, is sent when the seal was written: without a seal the command never
- * ran, and there is nothing of it to lose. But what was written is only known
- * to be there as long as the kernel is the same: after a power cut the seal
- * may be missing of a session that ran, and its layer is not given up.
+ * nothing, is sent when the last root's seal was written: without that one the
+ * command never ran, and there is nothing of it to lose. But what was written
+ * is only known to be there as long as the kernel is the same: after a power
+ * cut the seal may be missing of a session that ran, and its layer is not given
+ * up.
  */
 static void
 session_cut_off(struct session *s)
@@ -342,8 +383,8 @@ session_cut_off(struct session *s)
 	const struct m_RECORD	*r = &s->rec.r;
 	struct stat		 st;
 
-	if (fstatat(s->dir, "seal", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    st.st_size > 0)
+	if (fstatat(s->dir, root_file("seal", r->more.n).s, &st,
+	    AT_SYMLINK_NOFOLLOW) == 0 && st.st_size > 0)
 		session_set(s, S_ENDED, "the suite ended while it ran");
 	else if (strcmp(r->state, state_names[S_STARTING]) == 0 &&
 	    strcmp(r->boot, sbxd.boot) == 0)
@@ -355,11 +396,24 @@ session_cut_off(struct session *s)
 		    "landed");
 }
 
+/* A landing or a discard of any root. */
+static bool
+session_has_landed(const struct session *s)
+{
+	struct stat	st;
+	size_t		i;
+
+	for (i = 0; i <= s->rec.r.more.n; i++)
+		if (fstatat(s->dir, root_file("baseline", i).s, &st,
+		    AT_SYMLINK_NOFOLLOW) == 0)
+			return (true);
+	return (false);
+}
+
 static void
 session_load(const char *id)
 {
 	struct session	*s;
-	struct stat	 st;
 	const char	*why = NULL;
 
 	if ((s = session_alloc()) == NULL)
@@ -383,7 +437,7 @@ session_load(const char *id)
 	s->state = strcmp(s->rec.r.state, state_names[S_FAILED]) == 0 ?
 	    S_FAILED : S_ENDED;
 	s->killed = s->released = true;
-	s->landed = fstatat(s->dir, "baseline", &st, AT_SYMLINK_NOFOLLOW) == 0;
+	s->landed = session_has_landed(s);
 	if (record_is_live(s->rec.r.state)) {
 		session_cut_off(s);
 		session_save(s);

@@ -91,11 +91,11 @@ choice_ask(const char *question, const char *const *words)
 }
 
 static void
-choice_kept(const char *sid, const struct review *r)
+choice_kept(const char *sid, const struct reviews *all)
 {
-	char	*counts = review_counts(r);
+	char	*counts = review_counts(&all->sum);
 
-	if (r->sum.files == 0)
+	if (all->sum.sum.files == 0)
 		say("session %s is kept, with what does not land: \"sbxctl "
 		    "changes %s\" lists it, \"sbxctl rm --discard %s\" removes "
 		    "it", sid, sid, sid);
@@ -137,58 +137,79 @@ choice_remove(struct conn *c, const char *sid, bool discard)
 	return (removed);
 }
 
-static void
-choice_apply(struct conn *c, const struct after *a, const struct review *r)
+/* One root after the other: what one refuses leaves the others landed. */
+static bool
+choice_land(struct conn *c, const struct after *a, const struct reviews *all)
 {
-	if (landing_apply(c, a->session, r->digest, &out_text) != 0) {
+	const struct review	*r;
+	size_t			 i;
+
+	for (i = 0; i < all->n; i++) {
+		r = &all->v[i];
+		if ((r->sum.files > 0 || !all->all) && landing_apply(c,
+		    a->session, r->root, r->digest, &out_text) != 0)
+			return (false);
+	}
+	return (true);
+}
+
+static void
+choice_apply(struct conn *c, const struct after *a, const struct reviews *all)
+{
+	if (!choice_land(c, a, all)) {
 		say("session %s is kept", a->session);
 		return;
 	}
 	fflush(stdout);
-	if (r->nskipped > 0 || r->nignored > 0 ||
+	if (all->sum.sum.skipped > 0 || all->sum.sum.ignored > 0 ||
 	    !choice_remove(c, a->session, false))
 		say("session %s is kept, with what does not land: \"sbxctl rm "
 		    "--discard %s\" removes it", a->session, a->session);
 }
 
 static void
-choice_view(struct conn *c, const struct after *a, const uint8_t *digest)
+choice_view(struct conn *c, const struct after *a, const struct roots *roots,
+    const struct reviews *seen)
 {
-	struct m_PATCH	body = { .session = a->session };
-	struct review	r;
+	struct reviews	all;
+	size_t		i;
 
-	review_get(c, a->session, MSG_PATCH, &body, &r);
-	out_text.diff(&r);
-	if (memcmp(r.digest, digest, sizeof(r.digest)) != 0)
-		say("session %s has changed since the summary", a->session);
+	reviews_get(c, a->session, MSG_PATCH, roots, NULL, seen->all, &all);
+	out_text.diff(&all);
+	for (i = 0; i < all.n; i++)
+		if (memcmp(all.v[i].digest, seen->v[i].digest,
+		    sizeof(all.v[i].digest)) != 0)
+			say("session %s has changed since the summary",
+			    a->session);
 	fflush(stdout);
-	review_free(&r);
+	reviews_free(&all);
 }
 
 static void
-choice_make(struct conn *c, const struct after *a, const struct review *r)
+choice_make(struct conn *c, const struct after *a, const struct roots *roots,
+    const struct reviews *found)
 {
 	static const char *const	all[] = { "apply", "discard", "keep",
 					    "view", NULL };
 	static const char *const	some[] = { "discard", "keep", NULL };
-	bool				land = r->nfiles > 0;
+	bool				land = found->sum.sum.files > 0;
 
-	out_text.changes(r);
+	out_text.changes(found);
 	for (;;) {
 		switch (choice_ask(land ? "apply, discard, keep, or view? "
 		    "[a/d/K/v] " : "nothing of it lands: discard or keep? "
 		    "[d/K] ", land ? all : some)) {
 		case 'a':
-			choice_apply(c, a, r);
+			choice_apply(c, a, found);
 			return;
 		case 'd':
 			choice_remove(c, a->session, true);
 			return;
 		case 'v':
-			choice_view(c, a, r->digest);
+			choice_view(c, a, roots, found);
 			break;
 		default:
-			choice_kept(a->session, r);
+			choice_kept(a->session, found);
 			return;
 		}
 	}
@@ -197,8 +218,8 @@ choice_make(struct conn *c, const struct after *a, const struct review *r)
 void
 choice_after(struct conn *c, const struct after *a)
 {
-	struct m_SID	 body = { .session = a->session };
-	struct review	 r;
+	struct roots	 roots;
+	struct reviews	 all;
 	struct msg	 msg;
 	bool		 removed;
 
@@ -208,18 +229,21 @@ choice_after(struct conn *c, const struct after *a)
 	removed = strcmp(((const struct m_SESSION *)msg.body)->state,
 	    "removed") == 0;
 	msg_free(&msg);
-	/* Nothing was written into its project, or nothing of it is left. */
+	/* Nothing was written into its roots, or nothing of it is left. */
 	if (removed || (!a->keep && choice_remove(c, a->session, false)))
 		return;
-	review_get(c, a->session, MSG_CHANGES, &body, &r);
-	if (!review_any(&r))
+	session_roots(c, a->session, &roots);
+	reviews_get(c, a->session, MSG_CHANGES, &roots, NULL, roots.n > 1,
+	    &all);
+	if (!review_any(&all.sum))
 		say("session %s is kept: nothing of its project has changed",
 		    a->session);
 	else if (a->ask)
-		choice_make(c, a, &r);
+		choice_make(c, a, &roots, &all);
 	else
-		choice_kept(a->session, &r);
-	review_free(&r);
+		choice_kept(a->session, &all);
+	reviews_free(&all);
+	session_roots_free(&roots);
 }
 
 /* One request whose answer is of no matter. */

@@ -36,7 +36,8 @@ static void
 exec_send(struct conn *c, const char *sid, const struct options *opts,
     char **argv, const struct relay_how *how)
 {
-	char		*here = project_cwd(), *project;
+	char		*here = project_cwd();
+	struct roots	 roots;
 	struct m_EXEC	 body = {
 		.session = sid, .argv.v = (const char **)(void *)argv,
 		.tty = how->tty, .rows = how->rows, .cols = how->cols
@@ -48,12 +49,12 @@ exec_send(struct conn *c, const char *sid, const struct options *opts,
 	exec_env(opts, how->tty, &env);
 	body.env.v = (const char **)(void *)env.v;
 	body.env.n = env.n;
-	project = session_project(c, sid);
-	if (path_within(project, here))
+	session_roots(c, sid, &roots);
+	if (roots_over(&roots, here) != NULL)
 		body.cwd = here;
 	conn_send(c, MSG_EXEC, &body);
 	env_free(&env);
-	free(project);
+	session_roots_free(&roots);
 	free(here);
 }
 

@@ -34,7 +34,7 @@ explain_path(const char *path)
 static void
 explain_options_none(const struct options *opts)
 {
-	if (opts->repo != NULL || opts->as != NULL || opts->hide.n > 0 ||
+	if (opts->repo.n > 0 || opts->as != NULL || opts->hide.n > 0 ||
 	    opts->ro.n > 0)
 		fail_usage("explain: %s: a session that is there has its own "
 		    "--repo, --hide, --ro and --as: leave them or it out",
@@ -44,11 +44,18 @@ explain_options_none(const struct options *opts)
 static void
 explain_here(const struct options *opts, struct m_EXPLAIN *m)
 {
+	struct roots	 roots;
 	struct who	 who;
 	char		*cwd;
+	size_t		 i;
 
 	who_find(opts->as, &who);
-	m->project = project_find(opts->repo, &who);
+	project_roots(&opts->repo, &who, &roots, &m->more);
+	m->project = roots.v[0];
+	/* The list outlives what it was made in. */
+	m->more.v = need(calloc(LIMIT_ROOTS, sizeof(*m->more.v)));
+	for (i = 0; i < m->more.n; i++)
+		m->more.v[i] = roots.v[i + 1];
 	m->home = who.home;
 	cwd = project_cwd();
 	project_paths("--hide", &opts->hide, &who, cwd, &m->hide);

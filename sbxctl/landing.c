@@ -13,10 +13,10 @@
 #include "sbxctl.h"
 
 int
-landing_apply(struct conn *c, const char *sid, const uint8_t *digest,
-    const struct out *out)
+landing_apply(struct conn *c, const char *sid, const char *root,
+    const uint8_t *digest, const struct out *out)
 {
-	struct m_APPLY	body = { .session = sid };
+	struct m_APPLY	body = { .session = sid, .root = root };
 	struct review	r;
 	int		status = 0;
 
@@ -25,6 +25,7 @@ landing_apply(struct conn *c, const char *sid, const uint8_t *digest,
 		body.digest.len = DIGEST_LEN;
 	}
 	review_get(c, sid, MSG_APPLY, &body, &r);
+	r.root = root;
 	if (r.error != NULL) {
 		out->refused(&r);
 		say("%s", r.error);
@@ -46,19 +47,19 @@ landing_apply(struct conn *c, const char *sid, const uint8_t *digest,
 static const char *const apply_words[] = { "yes", "no", NULL };
 
 static int
-apply_asking(struct conn *c, const char *sid, const struct out *out)
+apply_asking(struct conn *c, const char *sid, const char *root,
+    const struct out *out)
 {
-	struct m_SID	body = { .session = sid };
-	struct review	r;
+	struct reviews	all;
 	uint8_t		digest[DIGEST_LEN];
 	uint64_t	files;
 
-	review_get(c, sid, MSG_CHANGES, &body, &r);
-	out->changes(&r);
+	reviews_get(c, sid, MSG_CHANGES, NULL, root, false, &all);
+	out->changes(&all);
 	fflush(stdout);
-	memcpy(digest, r.digest, sizeof(digest));
-	files = r.sum.files;
-	review_free(&r);
+	memcpy(digest, all.v[0].digest, sizeof(digest));
+	files = all.sum.sum.files;
+	reviews_free(&all);
 	if (files == 0)
 		return (0);
 	if (choice_ask("apply this to the real files? [y/N] ",
@@ -66,13 +67,15 @@ apply_asking(struct conn *c, const char *sid, const struct out *out)
 		say("nothing was applied: session %s keeps its changes", sid);
 		return (EXIT_OTHER);
 	}
-	return (landing_apply(c, sid, digest, out));
+	return (landing_apply(c, sid, root, digest, out));
 }
 
 int
 apply_main(struct options *opts)
 {
 	struct conn	*c;
+	struct roots	 roots;
+	const char	*root;
 	uint8_t		 digest[DIGEST_LEN];
 	char		*sid;
 	bool		 ask = !opts->yes && opts->digest == NULL;
@@ -91,11 +94,14 @@ apply_main(struct options *opts)
 		    "what is there now");
 	c = conn_open();
 	sid = session_find(c, opts->argv[0]);
+	session_roots(c, sid, &roots);
+	root = session_root("apply", sid, &roots, opts->root);
 	if (ask)
-		status = apply_asking(c, sid, out_form(opts));
+		status = apply_asking(c, sid, root, out_form(opts));
 	else
-		status = landing_apply(c, sid, opts->yes ? NULL : digest,
-		    out_form(opts));
+		status = landing_apply(c, sid, root, opts->yes ? NULL :
+		    digest, out_form(opts));
+	session_roots_free(&roots);
 	free(sid);
 	conn_close(c);
 	return (done(status));
@@ -123,16 +129,30 @@ discard_session(struct conn *c, const struct options *opts, int *first)
 	return (sid);
 }
 
-/* Words to paths below the project. */
-static void
-discard_paths(struct conn *c, const char *sid, const struct options *opts,
-    int first, struct strv *paths)
+/* The root that this path is in, which is the one that was meant so far. */
+static const char *
+discard_root(const struct roots *roots, const char *root, const char *word,
+    const char *path)
 {
-	char		 clean[PATH_MAX];
-	char		*cwd = project_cwd(), *project = session_project(c,
-			    sid);
-	const char	*below;
-	int		 i;
+	const char	*over = roots_over(roots, path);
+
+	if (root != NULL && over != NULL && strcmp(root, over) != 0)
+		fail("discard: %s: not in %s: discard of one root after the "
+		    "other", word, root);
+	if (over == NULL)
+		fail("discard: %s: not in the session's project %s: name a "
+		    "path below it", word, root != NULL ? root : roots->v[0]);
+	return (over);
+}
+
+/* Words to paths below a root; returns which. */
+static const char *
+discard_paths(const struct roots *roots, const char *root,
+    const struct options *opts, int first, struct strv *paths)
+{
+	char	 clean[PATH_MAX];
+	char	*cwd = project_cwd();
+	int	 i;
 
 	paths->v = need(calloc((size_t)opts->argc + 1, sizeof(*paths->v)));
 	for (i = first; i < opts->argc; i++) {
@@ -141,14 +161,12 @@ discard_paths(struct conn *c, const char *sid, const struct options *opts,
 		if (path_clean(cwd, opts->argv[i], clean, sizeof(clean)) == -1)
 			fail("discard: %.40s...: longer than %d bytes",
 			    opts->argv[i], LIMIT_PATH);
-		if ((below = path_below(project, clean)) == NULL)
-			fail("discard: %s: not in the session's project %s: "
-			    "name a path below it", opts->argv[i], project);
-		/* The project itself stands for all there is. */
-		paths->v[paths->n++] = copy(below);
+		root = discard_root(roots, root, opts->argv[i], clean);
+		/* The root itself stands for all there is. */
+		paths->v[paths->n++] = copy(path_below(root, clean));
 	}
 	free(cwd);
-	free(project);
+	return (root);
 }
 
 int
@@ -156,7 +174,9 @@ discard_main(struct options *opts)
 {
 	struct m_DISCARD body = { 0 };
 	struct review	 r;
+	struct roots	 roots;
 	struct conn	*c;
+	const char	*root;
 	char		*sid;
 	int		 first;
 
@@ -166,15 +186,22 @@ discard_main(struct options *opts)
 	c = conn_open();
 	sid = discard_session(c, opts, &first);
 	body.session = sid;
+	session_roots(c, sid, &roots);
+	/* Paths say which root they are of. */
+	root = opts->argc > first && opts->root == NULL ? NULL :
+	    session_root("discard", sid, &roots, opts->root);
 	if (opts->argc > first)
-		discard_paths(c, sid, opts, first, &body.paths);
+		root = discard_paths(&roots, root, opts, first, &body.paths);
+	body.root = roots.n > 1 ? root : NULL;
 	review_get(c, sid, MSG_DISCARD, &body, &r);
 	if (r.landed == 0 && body.paths.n > 0)
 		fail("discard: %s%s: the session has changed nothing there: "
 		    "\"sbxctl changes\" lists what it has", body.paths.v[0],
 		    body.paths.n > 1 ? ", ..." : "");
-	out_form(opts)->discarded(sid, r.landed);
+	r.root = body.root;
+	out_form(opts)->discarded(&r);
 	review_free(&r);
+	session_roots_free(&roots);
 	free(sid);
 	conn_close(c);
 	return (done(0));

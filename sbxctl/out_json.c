@@ -131,6 +131,20 @@ json_print(json_t *o)
 	json_decref(o);
 }
 
+/* All of them, the project being the first. */
+static void
+json_roots(json_t *o, const struct m_SESSION *s)
+{
+	struct roots	roots;
+	struct strv	list;
+
+	if (!roots_set(&roots, s->project, &s->more))
+		return;
+	list.n = roots.n;
+	list.v = roots.v;
+	json_list(o, "roots", &list);
+}
+
 static json_t *
 json_session(const struct m_SESSION *s)
 {
@@ -143,6 +157,7 @@ json_session(const struct m_SESSION *s)
 	json_bytes(o, "user", s->user);
 	json_number(o, "uid", s->uid);
 	json_bytes(o, "project", s->project);
+	json_roots(o, s);
 	json_bytes(o, "home", s->home);
 	json_bytes(o, "cwd", s->cwd);
 	json_list(o, "argv", &s->argv);
@@ -264,18 +279,44 @@ json_review(const struct review *r)
 	return (o);
 }
 
-static void
-json_out_changes(const struct review *r)
+static json_t *
+json_changes(const struct review *r)
 {
 	json_t	*o = json_review(r);
 
 	json_skipped(o, r);
 	json_ignored(o, r);
+	return (o);
+}
+
+/* Of all roots: one object a root in a list, else that object itself. */
+static void
+json_each(const struct reviews *all, json_t *(*make)(const struct review *))
+{
+	json_t	*o, *list;
+	size_t	 i;
+
+	if (!all->all) {
+		json_print(make(&all->v[0]));
+		return;
+	}
+	o = json_object();
+	list = json_array();
+	json_bytes(o, "session", all->session);
+	for (i = 0; i < all->n; i++)
+		json_array_append_new(list, make(&all->v[i]));
+	json_put(o, "roots", list);
 	json_print(o);
 }
 
 static void
-json_out_diff(const struct review *r)
+json_out_changes(const struct reviews *all)
+{
+	json_each(all, json_changes);
+}
+
+static json_t *
+json_diff(const struct review *r)
 {
 	json_t	*o = json_review(r);
 	char	*text;
@@ -287,7 +328,13 @@ json_out_diff(const struct review *r)
 	/* A patch has no NUL: binary bodies are coded. */
 	json_bytes(o, "diff", text);
 	free(text);
-	json_print(o);
+	return (o);
+}
+
+static void
+json_out_diff(const struct reviews *all)
+{
+	json_each(all, json_diff);
 }
 
 static void
@@ -305,6 +352,7 @@ json_out_landed(const struct review *r)
 	json_t	*o = json_object();
 
 	json_bytes(o, "session", r->session);
+	json_bytes(o, "root", r->root);
 	json_number(o, "landed", r->landed);
 	json_skipped(o, r);
 	if (r->warning != NULL)
@@ -323,12 +371,13 @@ json_out_refused(const struct review *r)
 }
 
 static void
-json_out_discarded(const char *sid, uint64_t entries)
+json_out_discarded(const struct review *r)
 {
 	json_t	*o = json_object();
 
-	json_bytes(o, "session", sid);
-	json_number(o, "discarded", entries);
+	json_bytes(o, "session", r->session);
+	json_bytes(o, "root", r->root);
+	json_number(o, "discarded", r->landed);
 	json_print(o);
 }
 

@@ -95,6 +95,20 @@ text_state(const struct m_SESSION *s, char *buf, size_t size)
 		snprintf(buf, size, "%s", s->state);
 }
 
+/* Further roots, below the first one in its column. */
+static void
+text_more(const struct strv *more)
+{
+	char	*root;
+	size_t	 i;
+
+	for (i = 0; i < more->n; i++) {
+		root = visible(more->v[i]);
+		printf("%51s%s\n", "", root);
+		free(root);
+	}
+}
+
 static void
 text_sessions(const struct sessions *all)
 {
@@ -120,6 +134,7 @@ text_sessions(const struct sessions *all)
 		free(user);
 		free(name);
 		free(words);
+		text_more(&s->more);
 	}
 }
 
@@ -127,6 +142,7 @@ static void
 text_session(const struct m_SESSION *s)
 {
 	char	state[48], *words = text_words(&s->argv);
+	size_t	i;
 
 	text_state(s, state, sizeof(state));
 	text_line("session", s->session);
@@ -136,6 +152,8 @@ text_session(const struct m_SESSION *s)
 	text_line("owner", s->owner);
 	text_line("user", s->user);
 	text_line("project", s->project);
+	for (i = 0; i < s->more.n; i++)
+		text_line("", s->more.v[i]);
 	text_line("home", s->home);
 	text_line("folder", s->cwd);
 	printf("%-10s%s\n", "command", words);
@@ -271,7 +289,7 @@ text_incomplete(const struct review *r)
 }
 
 static void
-text_changes(const struct review *r)
+text_review(const struct review *r)
 {
 	char	*counts = review_counts(r), hex[2 * DIGEST_LEN + 1];
 	size_t	 i;
@@ -289,6 +307,25 @@ text_changes(const struct review *r)
 	digest_hex(r->digest, hex);
 	printf("\ndigest    %s\n", hex);
 	free(counts);
+}
+
+/* Of each root what of an only one would be shown. */
+static void
+text_each(const struct reviews *all, void (*show)(const struct review *))
+{
+	size_t	i;
+
+	for (i = 0; i < all->n; i++) {
+		if (i > 0)
+			putchar('\n');
+		show(&all->v[i]);
+	}
+}
+
+static void
+text_changes(const struct reviews *all)
+{
+	text_each(all, text_review);
 }
 
 static const char *
@@ -324,7 +361,7 @@ diff_line(const char *line, size_t len, bool colour)
 }
 
 static void
-text_diff(const struct review *r)
+text_diff_one(const struct review *r)
 {
 	const char	*p = (const char *)r->patch, *end, *nl;
 	char		*counts = review_counts(r);
@@ -347,6 +384,12 @@ text_diff(const struct review *r)
 }
 
 static void
+text_diff(const struct reviews *all)
+{
+	text_each(all, text_diff_one);
+}
+
+static void
 text_patch(const struct review *r, const char *file)
 {
 	char	*counts = review_counts(r), *seen = visible(file);
@@ -360,8 +403,12 @@ text_patch(const struct review *r, const char *file)
 static void
 text_landed(const struct review *r)
 {
-	printf("session %s: %" PRIu64 " file%s landed\n", r->session,
-	    r->landed, r->landed == 1 ? "" : "s");
+	char	*root = visible(r->root != NULL ? r->root : "");
+
+	printf("session %s: %" PRIu64 " file%s landed%s%s\n", r->session,
+	    r->landed, r->landed == 1 ? "" : "s", *root != '\0' ? " in " :
+	    "", root);
+	free(root);
 	if (r->unseen)
 		text_skipped(r);
 }
@@ -378,10 +425,14 @@ text_refused(const struct review *r)
 }
 
 static void
-text_discarded(const char *sid, uint64_t entries)
+text_discarded(const struct review *r)
 {
-	printf("session %s: %" PRIu64 " change%s discarded\n", sid, entries,
-	    entries == 1 ? "" : "s");
+	char	*root = visible(r->root != NULL ? r->root : "");
+
+	printf("session %s: %" PRIu64 " change%s discarded%s%s\n", r->session,
+	    r->landed, r->landed == 1 ? "" : "s", *root != '\0' ? " in " :
+	    "", root);
+	free(root);
 }
 
 static void

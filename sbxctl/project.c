@@ -88,30 +88,58 @@ project_check(const char *given, const char *path, const struct who *who)
 		    strerror(errno), who->user);
 }
 
-char *
-project_find(const char *repo, const struct who *who)
+static char *
+project_named(const char *repo, const struct who *who)
 {
-	char	*cwd, *path, clean[PATH_MAX];
+	char	*path, clean[PATH_MAX];
 
-	if (repo != NULL) {
-		if (*repo == '\0')
-			fail("--repo: an empty path: name a folder");
-		/* Links of /proc lead anywhere: judged as they are named. */
-		if (*repo == '/' && path_clean("/", repo, clean,
-		    sizeof(clean)) == 0)
-			project_never(repo, clean);
-		if ((path = realpath(repo, NULL)) == NULL)
-			fail("--repo %s: %s: name an existing folder", repo,
-			    strerror(errno));
-		project_check(repo, path, who);
-		return (path);
-	}
-	cwd = project_cwd();
+	if (*repo == '\0')
+		fail("--repo: an empty path: name a folder");
+	/* Links of /proc lead anywhere: judged as they are named. */
+	if (*repo == '/' && path_clean("/", repo, clean, sizeof(clean)) == 0)
+		project_never(repo, clean);
+	if ((path = realpath(repo, NULL)) == NULL)
+		fail("--repo %s: %s: name an existing folder", repo,
+		    strerror(errno));
+	project_check(repo, path, who);
+	return (path);
+}
+
+static char *
+project_here(const struct who *who)
+{
+	char	*cwd = project_cwd(), *path;
+
 	if ((path = project_above(cwd)) == NULL)
 		path = copy(cwd);
 	free(cwd);
 	project_check(path, path, who);
 	return (path);
+}
+
+void
+project_roots(const struct words *repo, const struct who *who,
+    struct roots *roots, struct strv *more)
+{
+	const char	*outer, *inner;
+	size_t		 i;
+
+	if (repo->n > LIMIT_ROOTS)
+		fail("--repo: %zu folders: a session has at most %d: leave "
+		    "some out, or name a folder above them", repo->n,
+		    LIMIT_ROOTS);
+	for (i = 0; i < repo->n; i++)
+		roots->v[i] = project_named(repo->v[i], who);
+	if (repo->n == 0)
+		roots->v[0] = project_here(who);
+	roots->n = repo->n == 0 ? 1 : repo->n;
+	if (roots_clash(roots, &outer, &inner))
+		fail(strcmp(outer, inner) == 0 ? "--repo %s: given twice%.0s: "
+		    "give it once" : "--repo %s: lies in %s: leave it out, "
+		    "what changes in it is a change of that one", inner,
+		    outer);
+	more->n = roots->n - 1;
+	more->v = more->n == 0 ? NULL : roots->v + 1;
 }
 
 /* "~" and "~/x" are the session user's home; "~user" is a name like any. */

@@ -255,10 +255,85 @@ review_drift(const struct review *r)
 	    r->files[i].path : "", r->sum.drifted > 1 ? ", ..." : "");
 }
 
-static int
-review_end(struct review *r, char *sid, struct conn *c)
+static void
+reviews_add(struct reviews *all, const struct review *r)
 {
-	review_free(r);
+	struct m_LANDING	*sum = &all->sum.sum;
+
+	sum->files += r->sum.files;
+	sum->insertions += r->sum.insertions;
+	sum->deletions += r->sum.deletions;
+	sum->skipped += r->sum.skipped;
+	sum->ignored += r->sum.ignored;
+}
+
+static void
+reviews_one(struct conn *c, uint32_t type, const char *root,
+    struct reviews *all)
+{
+	struct m_CHANGES	 changes = {
+		.session = all->session, .root = root
+	};
+	struct m_PATCH		 patch = {
+		.session = all->session, .root = root
+	};
+	struct review		*r = &all->v[all->n++];
+
+	review_get(c, all->session, type, type == MSG_PATCH ?
+	    (const void *)&patch : (const void *)&changes, r);
+	r->root = root;
+	reviews_add(all, r);
+}
+
+void
+reviews_get(struct conn *c, const char *sid, uint32_t type,
+    const struct roots *roots, const char *root, bool all, struct reviews *out)
+{
+	size_t	i;
+
+	memset(out, 0, sizeof(*out));
+	out->session = sid;
+	out->all = all;
+	if (!all)
+		reviews_one(c, type, root, out);
+	for (i = 0; all && i < roots->n; i++)
+		reviews_one(c, type, roots->v[i], out);
+}
+
+void
+reviews_free(struct reviews *all)
+{
+	size_t	i;
+
+	for (i = 0; i < all->n; i++)
+		review_free(&all->v[i]);
+	all->n = 0;
+}
+
+/* changes and diff: of one root or of all. */
+static int
+review_main(struct options *opts, const char *command, uint32_t type)
+{
+	struct conn	*c = conn_open();
+	char		*sid = session_find(c, opts->argv[0]);
+	struct roots	 roots;
+	struct reviews	 all;
+	const char	*root;
+	bool		 every;
+	size_t		 i;
+
+	session_roots(c, sid, &roots);
+	root = session_root_or_all(command, sid, &roots, opts->root, &every);
+	reviews_get(c, sid, type, &roots, root, every, &all);
+	if (type == MSG_CHANGES)
+		out_form(opts)->changes(&all);
+	else
+		out_form(opts)->diff(&all);
+	fflush(stdout);
+	for (i = 0; type == MSG_PATCH && i < all.n; i++)
+		review_drift(&all.v[i]);
+	reviews_free(&all);
+	session_roots_free(&roots);
 	free(sid);
 	conn_close(c);
 	return (done(0));
@@ -267,29 +342,13 @@ review_end(struct review *r, char *sid, struct conn *c)
 int
 changes_main(struct options *opts)
 {
-	struct conn	*c = conn_open();
-	char		*sid = session_find(c, opts->argv[0]);
-	struct m_SID	 body = { .session = sid };
-	struct review	 r;
-
-	review_get(c, sid, MSG_CHANGES, &body, &r);
-	out_form(opts)->changes(&r);
-	return (review_end(&r, sid, c));
+	return (review_main(opts, "changes", MSG_CHANGES));
 }
 
 int
 diff_main(struct options *opts)
 {
-	struct conn	*c = conn_open();
-	char		*sid = session_find(c, opts->argv[0]);
-	struct m_PATCH	 body = { .session = sid };
-	struct review	 r;
-
-	review_get(c, sid, MSG_PATCH, &body, &r);
-	out_form(opts)->diff(&r);
-	fflush(stdout);
-	review_drift(&r);
-	return (review_end(&r, sid, c));
+	return (review_main(opts, "diff", MSG_PATCH));
 }
 
 /* What cannot be replaced by a rename (a terminal, a pipe, /dev/null) is
@@ -348,6 +407,7 @@ patch_main(struct options *opts)
 	struct m_PATCH	 body = { 0 };
 	struct conn	*c;
 	struct review	 r;
+	struct roots	 roots;
 	char		*sid;
 
 	if (opts->file == NULL || *opts->file == '\0')
@@ -355,7 +415,9 @@ patch_main(struct options *opts)
 		    "for standard output");
 	c = conn_open();
 	sid = session_find(c, opts->argv[0]);
+	session_roots(c, sid, &roots);
 	body.session = sid;
+	body.root = session_root("patch", sid, &roots, opts->root);
 	review_get(c, sid, MSG_PATCH, &body, &r);
 	if (strcmp(opts->file, "-") != 0)
 		patch_file(opts->file, &r);
@@ -366,5 +428,9 @@ patch_main(struct options *opts)
 		out_form(opts)->patch(&r, opts->file);
 	fflush(stdout);
 	review_drift(&r);
-	return (review_end(&r, sid, c));
+	review_free(&r);
+	session_roots_free(&roots);
+	free(sid);
+	conn_close(c);
+	return (done(0));
 }

@@ -21,7 +21,10 @@ struct run {
 	bool		 attach;
 	struct who	 who;
 	struct env	 env;
-	char		*project, *here, *cwd;
+	struct roots	 roots;
+	struct strv	 more;
+	const char	*cwd;
+	char		*here;
 	struct relay_how how;
 };
 
@@ -182,10 +185,10 @@ run_prepare(struct run *run, const struct options *opts, bool attach)
 		fail("the command is empty: name one");
 	run_name(opts->name);
 	who_find(opts->as, &run->who);
-	run->project = project_find(opts->repo, &run->who);
+	project_roots(&opts->repo, &run->who, &run->roots, &run->more);
 	run->here = project_cwd();
-	run->cwd = path_within(run->project, run->here) ? run->here :
-	    run->project;
+	run->cwd = roots_over(&run->roots, run->here) != NULL ? run->here :
+	    run->roots.v[0];
 	run_env(run);
 	run_screen(run);
 	run_words("the command", (const char *const *)opts->argv,
@@ -207,7 +210,8 @@ run_new(struct run *run)
 	body.env.n = run->env.n;
 	body.env.v = (const char **)(void *)run->env.v;
 	body.cwd = run->cwd;
-	body.project = run->project;
+	body.project = run->roots.v[0];
+	body.more = run->more;
 	body.home = run->who.home;
 	body.user = run->who.user;
 	body.name = opts->name;

@@ -20,7 +20,7 @@
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 static const struct option run_options[] = {
-	VALUE("--repo", "DIR", repo),
+	LIST("--repo", "DIR", repo),
 	VALUE("--name", "NAME", name),
 	LIST("--hide", "PATH", hide),
 	LIST("--ro", "PATH", ro),
@@ -31,7 +31,7 @@ static const struct option run_options[] = {
 	FLAG("--raw", raw),
 };
 static const struct option new_options[] = {
-	VALUE("--repo", "DIR", repo),
+	LIST("--repo", "DIR", repo),
 	VALUE("--name", "NAME", name),
 	LIST("--hide", "PATH", hide),
 	LIST("--ro", "PATH", ro),
@@ -52,16 +52,23 @@ static const struct option exec_options[] = {
 static const struct option json_options[] = {
 	FLAG("--json", json),
 };
+static const struct option review_options[] = {
+	VALUE("--repo", "DIR", root),
+	FLAG("--json", json),
+};
 static const struct option patch_options[] = {
+	VALUE("--repo", "DIR", root),
 	VALUE("-o", "FILE", file),
 	FLAG("--json", json),
 };
 static const struct option apply_options[] = {
+	VALUE("--repo", "DIR", root),
 	VALUE("--digest", "DIGEST", digest),
 	FLAG("--yes", yes),
 	FLAG("--json", json),
 };
 static const struct option discard_options[] = {
+	VALUE("--repo", "DIR", root),
 	FLAG("--yes", yes),
 	FLAG("--json", json),
 };
@@ -83,7 +90,7 @@ static const struct option gc_options[] = {
 };
 
 static const struct option explain_options[] = {
-	VALUE("--repo", "DIR", repo),
+	LIST("--repo", "DIR", repo),
 	LIST("--hide", "PATH", hide),
 	LIST("--ro", "PATH", ro),
 	VALUE("--as", "USER", as),
@@ -100,10 +107,10 @@ static const struct command commands[] = {
 	    NULL, 0, 0, false, EXIT_OTHER, "list the sessions" },
 	{ "show", show_main, json_options, COUNT(json_options),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER, "all about one" },
-	{ "changes", changes_main, json_options, COUNT(json_options),
+	{ "changes", changes_main, review_options, COUNT(review_options),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "list what it changed, with the digest" },
-	{ "diff", diff_main, json_options, COUNT(json_options),
+	{ "diff", diff_main, review_options, COUNT(review_options),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "show what it changed, escaped for people" },
 	{ "patch", patch_main, patch_options, COUNT(patch_options),

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../common/roots.h"
 #include "../privsep/imsg.h"
 
 /* Exit statuses: of usage, of everything else, of run's own failures. */
@@ -31,8 +32,8 @@ struct words {
 };
 
 struct options {
-	const char	*repo, *name, *as, *file, *digest, *detach_keys, *older;
-	struct words	 hide, ro, env;
+	const char	*root, *name, *as, *file, *digest, *detach_keys, *older;
+	struct words	 repo, hide, ro, env;
 	bool		 no_network, keep, raw, json, yes, discard, dry_run;
 	int		 argc;		/* the words that are no options */
 	char		**argv;
@@ -151,8 +152,11 @@ void	who_find(const char *as, struct who *);
 /* "bob", or "uid 1002" where the uid has no name; malloc'ed. */
 char	*who_name(uid_t);
 
-/* Canonical path of the project, malloc'ed; fails on what cannot be one. */
-char	*project_find(const char *repo, const struct who *);
+/* The roots by --repo, or the one that is meant without: canonical paths,
+ * malloc'ed; fails on what cannot be one. The first is the project, the others
+ * are more. */
+void	 project_roots(const struct words *repo, const struct who *,
+	    struct roots *, struct strv *more);
 /* The current folder, canonical. */
 char	*project_cwd(void);
 /* --hide and --ro: "~" expanded, absolute, clean; the path need not exist. */
@@ -175,7 +179,17 @@ char	*session_find(struct conn *, const char *word);
 char	*session_find_live(struct conn *, const char *word);
 /* Like session_find, but NULL where the word is no session's. */
 char	*session_try(struct conn *, const char *word);
-char	*session_project(struct conn *, const char *sid);
+/* Its roots, malloc'ed. */
+void	 session_roots(struct conn *, const char *sid, struct roots *);
+void	 session_roots_free(struct roots *);
+/* The root that --repo means, which may be a folder in it. Fails; NULL: repo
+ * is, and there is but one. */
+const char *session_root(const char *command, const char *sid,
+	    const struct roots *, const char *repo);
+/* The same where that one is not named, and there are several: NULL with
+ * *all. */
+const char *session_root_or_all(const char *command, const char *sid,
+	    const struct roots *, const char *repo, bool *all);
 /* REMOVE and its answer, OK or ERROR, in msg; what stays of it in the project
  * is in *warning (malloc'ed), else NULL. */
 void	 session_remove(struct conn *, const char *sid, bool discard,
@@ -186,6 +200,7 @@ void	 session_remove(struct conn *, const char *sid, bool discard,
  */
 struct review {
 	char		*session;
+	const char	*root;		/* where that has to be said; NULL */
 	bool		 have;		/* a LANDING came */
 	struct m_LANDING sum;
 	char		*target;
@@ -213,13 +228,28 @@ void	review_free(struct review *);
 /* Something of the session's is not in the real tree. */
 bool	review_any(const struct review *);
 
+/* One of each root that was asked for. */
+struct reviews {
+	const char	*session;
+	bool		 all;		/* roots, none of which was named */
+	size_t		 n;
+	struct review	 v[LIMIT_ROOTS];
+	struct review	 sum;		/* of files, lines and the rest */
+};
+
+/* CHANGES, or PATCH, of this root, or of all. */
+void	reviews_get(struct conn *, const char *sid, uint32_t type,
+	    const struct roots *, const char *root, bool all,
+	    struct reviews *);
+void	reviews_free(struct reviews *);
+
 /*
  * landing.c
  */
 /* APPLY with this digest (NULL: what is computed then). Prints the result or
  * what has drifted; returns the exit status. */
-int	landing_apply(struct conn *, const char *sid, const uint8_t *digest,
-	    const struct out *);
+int	landing_apply(struct conn *, const char *sid, const char *root,
+	    const uint8_t *digest, const struct out *);
 
 /*
  * terminal.c: the owner's terminal.
@@ -371,12 +401,12 @@ struct collection {
 struct out {
 	void	(*sessions)(const struct sessions *);
 	void	(*session)(const struct m_SESSION *);
-	void	(*changes)(const struct review *);
-	void	(*diff)(const struct review *);
+	void	(*changes)(const struct reviews *);
+	void	(*diff)(const struct reviews *);
 	void	(*patch)(const struct review *, const char *file);
 	void	(*landed)(const struct review *);
 	void	(*refused)(const struct review *);	/* what drifted */
-	void	(*discarded)(const char *sid, uint64_t entries);
+	void	(*discarded)(const struct review *);
 	void	(*ended)(const struct m_SESSION *);	/* by stop, kill */
 	void	(*removed)(const char *sid, const char *warning);
 	void	(*usages)(const struct usages *);

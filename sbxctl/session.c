@@ -1,6 +1,7 @@
 /*
  * ls, show, rm; and which session a word, or the current folder, means.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,12 @@ session_matches(const struct m_SESSION *s, const char *word, bool name)
 static bool
 session_here(const struct m_SESSION *s, const char *cwd, bool unused)
 {
+	size_t	i;
+
 	(void)unused;
+	for (i = 0; i < s->more.n; i++)
+		if (path_within(s->more.v[i], cwd))
+			return (true);
 	return (path_within(s->project, cwd));
 }
 
@@ -200,16 +206,94 @@ session_show(struct conn *c, const char *sid, struct msg *msg)
 	conn_expect(c, MSG_SESSION, msg, CONN_SHORT_MS);
 }
 
-char *
-session_project(struct conn *c, const char *sid)
+void
+session_roots(struct conn *c, const char *sid, struct roots *roots)
 {
-	struct msg	 msg;
-	char		*project;
+	const struct m_SESSION	*m;
+	struct msg		 msg;
+	size_t			 i;
 
 	session_show(c, sid, &msg);
-	project = copy(((const struct m_SESSION *)msg.body)->project);
+	m = msg.body;
+	if (!roots_set(roots, m->project, &m->more))
+		fail("%s: broken answer: a session of more than %d roots",
+		    c->path, LIMIT_ROOTS);
+	for (i = 0; i < roots->n; i++)
+		roots->v[i] = copy(roots->v[i]);
 	msg_free(&msg);
-	return (project);
+}
+
+void
+session_roots_free(struct roots *roots)
+{
+	size_t	i;
+
+	for (i = 0; i < roots->n; i++)
+		free((void *)(uintptr_t)roots->v[i]);
+	roots->n = 0;
+}
+
+/* "A, B and 2 more": for one line. */
+static char *
+roots_list(const struct roots *roots)
+{
+	char	*text;
+	size_t	 i, size;
+	FILE	*fp = need(open_memstream(&text, &size));
+
+	for (i = 0; i < roots->n && i < LIST_IDS; i++)
+		fprintf(fp, "%s%s", i == 0 ? "" : i + 1 == roots->n ?
+		    " or " : ", ", roots->v[i]);
+	if (i < roots->n)
+		fprintf(fp, " or one of %zu more", roots->n - i);
+	fclose(fp);
+	return (need(text));
+}
+
+/* A folder that is gone is a root still. */
+static const char *
+root_by_path(const char *command, const char *sid, const struct roots *roots,
+    const char *repo)
+{
+	char		 clean[PATH_MAX], *cwd, *real = realpath(repo, NULL);
+	const char	*root;
+
+	if (real != NULL && (root = roots_over(roots, real)) != NULL) {
+		free(real);
+		return (root);
+	}
+	free(real);
+	cwd = project_cwd();
+	if (*repo == '\0' || path_clean(cwd, repo, clean, sizeof(clean)) ==
+	    -1 || (root = roots_over(roots, clean)) == NULL)
+		fail("%s: --repo %s: no root of session %s: name %s", command,
+		    repo, sid, roots_list(roots));
+	free(cwd);
+	return (root);
+}
+
+const char *
+session_root_or_all(const char *command, const char *sid,
+    const struct roots *roots, const char *repo, bool *all)
+{
+	*all = repo == NULL && roots->n > 1;
+	if (repo == NULL)
+		return (NULL);
+	return (root_by_path(command, sid, roots, repo));
+}
+
+const char *
+session_root(const char *command, const char *sid, const struct roots *roots,
+    const char *repo)
+{
+	const char	*root;
+	bool		 all;
+
+	root = session_root_or_all(command, sid, roots, repo, &all);
+	if (all)
+		fail("%s: session %s has %zu roots: give --repo %s", command,
+		    sid, roots->n, roots_list(roots));
+	return (root);
 }
 
 int

@@ -41,6 +41,7 @@ worker_on_setup(struct peer *p, struct msg *msg)
 	w->own.tty = m->tty;
 	w->isolated = strcmp(m->network, "host") != 0;
 	w->nro = m->ro.n;
+	w->nroots = m->more.n + 1;
 	w->setup = true;
 	inside_send(w, MSG_SETUP, 0, -1, m);
 	inside_begin(w);

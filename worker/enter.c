@@ -67,7 +67,7 @@ enter_path(const char *path, uint64_t flags)
 }
 
 static void
-enter_folder(struct init *in, const char *kind, const char *path)
+enter_folder(struct init *in, const char *kind, uint64_t n, const char *path)
 {
 	int	fd;
 
@@ -75,7 +75,7 @@ enter_folder(struct init *in, const char *kind, const char *path)
 	/* Searching it is enough to open it so; a project is read. */
 	if (fd != -1 && (strcmp(kind, "project") != 0 ||
 	    faccessat(fd, ".", R_OK | X_OK, AT_EACCESS) == 0)) {
-		enter_send(in, kind, 0, fd);
+		enter_send(in, kind, n, fd);
 		return;
 	}
 	if (errno == ELOOP)
@@ -102,12 +102,14 @@ enter_open(struct init *in)
 		init_refuse(in, "init.failed", "init was started without "
 		    "SYS_ADMIN in its namespace: %m");
 	/* What is missing, or not the user's to see, is no reason to refuse;
-	 * mountd notes it. The project goes last: nothing follows it. */
+	 * mountd notes it. The roots go last: nothing follows them. */
 	for (i = 0; i < ro->n; i++)
 		if ((fd = enter_path(ro->v[i], 0)) != -1)
 			enter_send(in, "ro", i, fd);
-	enter_folder(in, "home", in->set->home);
-	enter_folder(in, "project", in->set->project);
+	enter_folder(in, "home", 0, in->set->home);
+	enter_folder(in, "project", 0, in->set->project);
+	for (i = 0; i < in->set->more.n; i++)
+		enter_folder(in, "project", i + 1, in->set->more.v[i]);
 }
 
 /*

@@ -14,13 +14,15 @@
 #include "worker.h"
 
 #define RANK_RO		2
+#define RANK_ROOT	4
 
-/* In the order in which they come; nothing follows the project. */
+/* In the order in which they come; nothing follows the last root. */
 static const struct {
 	const char	*kind;
 	int		 rank;
 } inside_kinds[] = {
-	{ "route", 1 }, { "ro", RANK_RO }, { "home", 3 }, { "project", 4 }
+	{ "route", 1 }, { "ro", RANK_RO }, { "home", 3 },
+	{ "project", RANK_ROOT }
 };
 
 /* What a client will read comes from inside: the words are ours. */
@@ -149,6 +151,10 @@ inside_due(struct worker *w, const struct m_SFD *m)
 		if (w->rank > RANK_RO || m->n < w->nextro || m->n >= w->nro)
 			return (false);
 		w->nextro = m->n + 1;
+	} else if (inside_kinds[i].rank == RANK_ROOT) {
+		if (m->n != w->nextroot || m->n >= w->nroots)
+			return (false);
+		w->nextroot = m->n + 1;
 	} else if (inside_kinds[i].rank <= w->rank || m->n != 0)
 		return (false);
 	w->rank = inside_kinds[i].rank;

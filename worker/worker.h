@@ -115,13 +115,13 @@ struct worker {
 	/* SETUP's */
 	char		 session[LIMIT_SID + 1];
 	bool		 isolated;
-	size_t		 nro;
+	size_t		 nro, nroots;
 
 	/* what has happened */
 	bool		 greeted;	/* HELLO of init's */
 	bool		 setup;		/* SETUP has gone down */
 	int		 rank;		/* of the last descriptor from init */
-	uint64_t	 nextro;
+	uint64_t	 nextro, nextroot;
 	bool		 sbxd_told;
 
 	TAILQ_HEAD(, kept) kept;

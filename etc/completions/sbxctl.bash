@@ -61,11 +61,13 @@ _sbxctl()
 	exec)
 		words="--env --raw --help" ;;
 	patch)
-		words="-o --json --help" ;;
+		words="--repo -o --json --help" ;;
 	apply)
-		words="--digest --yes --json --help" ;;
+		words="--repo --digest --yes --json --help" ;;
 	discard)
-		words="--yes --json --help" ;;
+		words="--repo --yes --json --help" ;;
+	changes | diff)
+		words="--repo --json --help" ;;
 	rm)
 		words="--discard --json --help" ;;
 	explain)
@@ -74,7 +76,7 @@ _sbxctl()
 		words="--older --dry-run --discard --json --help" ;;
 	resume)
 		words="--keep --raw --help" ;;
-	ls | show | changes | diff | stop | kill | du | doctor | version)
+	ls | show | stop | kill | du | doctor | version)
 		words="--json --help" ;;
 	esac
 	case $cur in

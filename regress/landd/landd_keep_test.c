@@ -142,6 +142,94 @@ ATF_TC_BODY(kept, tc)
 	lab_down(&lab);
 }
 
+static void	refused_state(uint32_t, const char *, const char *);
+
+/* The same project as the first and the second root: only their numbers
+ * differ. */
+static void
+seal_two(uint8_t seal[2][LIMIT_SEAL], size_t len[2])
+{
+	const char		*roots[] = { lab.project, lab.project };
+	uint64_t		 devs[] = { lab.dev, lab.dev };
+	uint64_t		 inos[] = { lab.ino, lab.ino };
+	struct m_SEAL		 m = {
+		.session = SID, .roots = { 2, roots }, .devs = { 2, devs },
+		.inos = { 2, inos }, .t0 = lab.t0
+	};
+	const struct m_SEALED	*got;
+	struct msg		 msg;
+	size_t			 i;
+
+	lab_word(&lab, SID, USER);
+	test_send(&lab.h, MSG_SEAL, 9, -1, &m);
+	for (i = 0; i < 2; i++) {
+		test_expect(&lab.h, MSG_SEALED, &msg);
+		got = msg.body;
+		ATF_CHECK_EQ(got->root, i);
+		memcpy(seal[i], got->seal.p, got->seal.len);
+		len[i] = got->seal.len;
+		msg_free(&msg);
+	}
+}
+
+static void
+seal_use(const uint8_t *seal, size_t len)
+{
+	memcpy(lab.seal, seal, len);
+	lab.seallen = len;
+}
+
+ATF_TC_WITHOUT_HEAD(roots);
+ATF_TC_BODY(roots, tc)
+{
+	static uint8_t	seal[2][LIMIT_SEAL];
+	size_t		len[2];
+
+	blob_fill(5);
+	lab_up(&lab);
+	seal_two(seal, len);
+	/* Of the first it is what one of an only root is. */
+	ATF_CHECK_EQ(len[0], lab.seallen);
+	ATF_CHECK_EQ(0, memcmp(seal[0], lab.seal, len[0]));
+	seal_use(seal[1], len[1]);
+	apply(2, 200, 3000, 500);
+	ATF_REQUIRE(test_sh("cd '%s' && mv newbase baseline", lab.dir) == 0);
+	hear_baseline(3, 500);
+	hear_journal(4, 3000);
+	/* With the first one's seal neither verifies. */
+	seal_use(seal[0], len[0]);
+	refused_state(5, "changes", "baseline");
+	refused_state(6, "recover", "journal");
+	seal_use(seal[1], len[1]);
+	hear_baseline(7, 500);
+	lab_down(&lab);
+}
+
+static void
+seal_broken(size_t roots, size_t devs, size_t inos, const char *first)
+{
+	const char	*v[] = { first, "/b" };
+	uint64_t	 n[] = { 1, 2 };
+	struct m_SEAL	 m = {
+		.session = SID, .roots = { roots, v }, .devs = { devs, n },
+		.inos = { inos, n }, .t0 = 1
+	};
+
+	lab_start(&lab);
+	test_send(&lab.h, MSG_SEAL, 9, -1, &m);
+	lab_dead(&lab, "from sbxd: SEAL of");
+}
+
+ATF_TC_WITHOUT_HEAD(seals);
+ATF_TC_BODY(seals, tc)
+{
+	seal_broken(0, 0, 0, "/a");
+	seal_broken(2, 1, 2, "/a");
+	seal_broken(2, 2, 1, "/a");
+	seal_broken(1, 1, 1, "a");
+	seal_broken(2, 2, 2, "/a/../b");
+}
+
 static void
 flip(const char *name, long at)
 {
@@ -252,6 +340,8 @@ ATF_TC_BODY(journal_tampered, tc)
 
 ATF_TP_ADD_TCS(tp)
 {
+	ATF_TP_ADD_TC(tp, roots);
+	ATF_TP_ADD_TC(tp, seals);
 	ATF_TP_ADD_TC(tp, kept);
 	ATF_TP_ADD_TC(tp, baseline_tampered);
 	ATF_TP_ADD_TC(tp, journal_tampered);

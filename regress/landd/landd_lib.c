@@ -113,9 +113,11 @@ lab_word(struct lab *lab, const char *sid, uid_t uid)
 void
 lab_seal_ask(struct lab *lab, uint32_t id, const char *sid)
 {
-	struct m_SEAL	m = {
-		.session = sid, .project = lab->project, .dev = lab->dev,
-		.ino = lab->ino, .t0 = lab->t0
+	const char	*roots[] = { lab->project };
+	struct m_SEAL	 m = {
+		.session = sid, .roots = { 1, roots },
+		.devs = { 1, &lab->dev }, .inos = { 1, &lab->ino },
+		.t0 = lab->t0
 	};
 
 	test_send(&lab->h, MSG_SEAL, id, -1, &m);

@@ -85,12 +85,12 @@ CASE(refused, "another folder, a link, none; a layer that is gone or in use")
 	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && mv away proj",
 	    test_scratch()));
 	/* The same folder by a number that is not its own. */
-	d.ino++;
+	d.ino[0]++;
 	REFUSED("project.moved");
-	d.ino--;
-	d.dev++;
+	d.ino[0]--;
+	d.dev[0]++;
 	REFUSED("project.moved");
-	d.dev--;
+	d.dev[0]--;
 
 	ATF_REQUIRE((fd = open(test_path("state/s/%s", d.id), O_RDONLY)) !=
 	    -1);

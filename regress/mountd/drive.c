@@ -78,13 +78,17 @@ drive_prep(struct drive *d)
 	struct m_PREP	m = { .uid = d->uid, .gid = d->gid };
 
 	m.again = d->again;
-	m.dev = d->again ? d->dev : 0;
-	m.ino = d->again ? d->ino : 0;
+	if (d->again) {
+		m.devs = (struct u64v){ 1 + d->nmore, d->dev };
+		m.inos = (struct u64v){ 1 + d->nmore, d->ino };
+	}
 	defaults(d);
 	d->code[0] = d->text[0] = '\0';
 	m.session = d->id;
 	m.home = d->home;
 	m.project = d->project;
+	list(&m.more, d->more);
+	d->nmore = m.more.n;
 	list(&m.hide, d->hide);
 	list(&m.ro, d->ro);
 	list(&m.argv, d->argv);
@@ -130,6 +134,9 @@ drive_send_all(struct drive *d)
 		drive_send_fd(d, "home", 0, fd);
 	if ((fd = drive_open(d, d->project)) != -1)
 		drive_send_fd(d, "project", 0, fd);
+	for (i = 0; i < d->nmore; i++)
+		if ((fd = drive_open(d, d->more[i])) != -1)
+			drive_send_fd(d, "project", i + 1, fd);
 }
 
 static void
@@ -196,7 +203,11 @@ drive_await(struct drive *d)
 		fd = msg_take_fd(&msg);
 		for (i = 0; i < 3 && strcmp(kinds[i], s->kind) != 0; i++)
 			;
-		if (i < 3)
+		/* Of further roots the worker has more of the kind. */
+		ATF_CHECK(i == 3 || s->n % 2 == 1);
+		if (i < 3 && s->n > 1)
+			close(fd);
+		else if (i < 3)
 			d->clone[i] = fd;
 		else if (strcmp(s->kind, "tree") == 0)
 			tree = fd;
@@ -210,8 +221,10 @@ drive_await(struct drive *d)
 		return (false);
 	}
 	m = msg.body;
-	d->dev = m->dev;
-	d->ino = m->ino;
+	ATF_REQUIRE_EQ(m->devs.n, 1 + d->nmore);
+	ATF_REQUIRE_EQ(m->inos.n, 1 + d->nmore);
+	memcpy(d->dev, m->devs.v, m->devs.n * sizeof(*d->dev));
+	memcpy(d->ino, m->inos.v, m->inos.n * sizeof(*d->ino));
 	lines(d->notes, sizeof(d->notes), &m->notes);
 	lines(d->hidden, sizeof(d->hidden), &m->hide);
 	msg_free(&msg);
@@ -349,7 +362,8 @@ drive_clean(struct drive *d, bool live, bool discard,
     const char *const *paths)
 {
 	struct m_CLEAN	m = {
-		.session = d->id, .live = live, .discard = discard
+		.session = d->id, .project = d->project, .live = live,
+		.discard = discard
 	};
 
 	m.paths.v = (const char **)(uintptr_t)paths;

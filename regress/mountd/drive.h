@@ -22,6 +22,8 @@ struct drive {
 	gid_t		 gid;
 	const char	*home, *project;	/* NULL: <scratch>/home, proj */
 	const char	*hide[DRIVE_LIST], *ro[DRIVE_LIST];	/* NULL-ended */
+	const char	*more[DRIVE_LIST];	/* roots beside project */
+	size_t		 nmore;
 	const char	*argv[DRIVE_LIST];
 	bool		 again;	/* a resume, of the dev and ino below */
 	/* What came of it. */
@@ -29,7 +31,7 @@ struct drive {
 	int		 ns_user, ns_pid, ns_mnt;
 	int		 clone[3];	/* project, home, root: the worker's */
 	int		 sock;		/* to init, while it waits */
-	uint64_t	 dev, ino;
+	uint64_t	 dev[LIMIT_ROOTS], ino[LIMIT_ROOTS];
 	bool		 pristine;	/* as RELEASE, or a resume, was told */
 	char		 notes[8192], hidden[8192];	/* a line each */
 	char		 code[64], text[LIMIT_MESSAGE + 1];	/* refused */

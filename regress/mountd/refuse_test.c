@@ -2,6 +2,7 @@
  * What mountd refuses: a broker that is broken, one that is hostile, and
  * sessions that cannot be.
  */
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -369,6 +370,70 @@ CASE(extra, "descriptors of a wrong kind or number, or twice")
 	drive_end();
 }
 
+/* Of a session with one further root. */
+static void
+with_roots(const char *more, const char *fd, uint64_t n, const char *code)
+{
+	struct drive	d = { .uid = 1001, .gid = 1001, .more = { more } };
+
+	drive_namespaces(&d);
+	drive_prep(&d);
+	drive_send_fd(&d, "pidns", 0, fcntl(d.ns_pid, F_DUPFD_CLOEXEC, 0));
+	drive_send_fd(&d, "home", 0, drive_open(&d, d.home));
+	drive_send_fd(&d, "project", 0, drive_open(&d, d.project));
+	if (fd != NULL)
+		drive_send_fd(&d, "project", n, open(fd, O_PATH | O_CLOEXEC));
+	ATF_CHECK(!drive_await(&d));
+	ATF_CHECK_EQ_MSG(0, strcmp(code, d.code), "%s: %s: %s", more, d.code,
+	    d.text);
+	ATF_CHECK_EQ(-1, access(test_path("state/s/%s", d.id), F_OK));
+	drive_kill(&d);
+}
+
+CASE(roots, "several roots: nested, the same, others than init opened")
+{
+	struct drive	 d = { .uid = 1001, .gid = 1001 };
+	char		 two[PATH_MAX], proj[PATH_MAX], in[PATH_MAX];
+	char		 again[PATH_MAX], above[PATH_MAX];
+	size_t		 i;
+
+	/* What is mounted here later reaches mountd. */
+	ATF_REQUIRE_EQ(0, mount(NULL, "/", NULL, MS_REC | MS_SHARED, NULL));
+	drive_begin();
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && mkdir two again proj/in && "
+	    "chown 1001:1001 two again proj/in", test_scratch()));
+	strlcpy(two, test_path("two"), sizeof(two));
+	strlcpy(proj, test_path("proj"), sizeof(proj));
+	strlcpy(in, test_path("proj/in"), sizeof(in));
+	strlcpy(again, test_path("again"), sizeof(again));
+	strlcpy(above, test_scratch(), sizeof(above));
+	with_roots(proj, NULL, 0, "mount.project");
+	with_roots(in, NULL, 0, "mount.project");
+	with_roots(above, NULL, 0, "mount.project");
+	with_roots("/", NULL, 0, "mount.project");
+	with_roots("/none", NULL, 0, "mount.project");
+	with_roots("two", NULL, 0, "mount.project");
+	with_roots(test_path("state/s"), NULL, 0, "mount.project");
+	/* The same folder under another name. */
+	ATF_REQUIRE_EQ(0, mount(proj, again, NULL, MS_BIND, NULL));
+	with_roots(again, NULL, 0, "mount.project");
+	ATF_REQUIRE_EQ(0, umount2(again, 0));
+	with_roots(two, proj, 1, "mount.identity");
+	with_roots(two, "/", 1, "mount.identity");
+	with_roots(two, two, 0, "mount.descriptor");
+	with_roots(two, two, 2, "mount.descriptor");
+	with_roots(two, two, UINT64_MAX, "mount.descriptor");
+	/* One more than there can be. */
+	drive_namespaces(&d);
+	for (i = 0; i < DRIVE_LIST; i++)
+		d.more[i] = two;
+	drive_prep(&d);
+	ATF_CHECK(!drive_await(&d));
+	ATF_CHECK_STREQ("mount.project", d.code);
+	drive_kill(&d);
+	drive_end();
+}
+
 static void
 with_pidns(int fd)
 {
@@ -485,6 +550,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, ids);
 	ATF_TP_ADD_TC(tp, identity);
 	ATF_TP_ADD_TC(tp, extra);
+	ATF_TP_ADD_TC(tp, roots);
 	ATF_TP_ADD_TC(tp, pidns);
 	ATF_TP_ADD_TC(tp, owner);
 	ATF_TP_ADD_TC(tp, planted);

@@ -157,8 +157,8 @@ CASE(clones, "the clones show the overlays, whole and without submounts")
 	/* The project as MOUNTED names it is the real one. */
 	struct stat st;
 	ATF_REQUIRE_EQ(0, stat(d.project, &st));
-	ATF_CHECK_EQ(st.st_dev, d.dev);
-	ATF_CHECK_EQ(st.st_ino, d.ino);
+	ATF_CHECK_EQ(st.st_dev, d.dev[0]);
+	ATF_CHECK_EQ(st.st_ino, d.ino[0]);
 	drive_release(&d);
 	drive_erase(&d);
 	drive_end();

@@ -239,6 +239,76 @@ CASE(kept, "a live view holds what is written after it was made")
 	drive_end();
 }
 
+/* The layer of a root has this file, and no other root's has. */
+static void
+layer_has(struct drive *d, bool live, const char *project, const char *file)
+{
+	struct drive_view	v;
+	const char		*first = d->project;
+
+	d->project = project;
+	ATF_REQUIRE_MSG(drive_look(d, live, &v), "%s: %s", d->code, d->text);
+	ATF_CHECK_EQ(-1, mkdirat(v.view, "newer", 0755));
+	ATF_CHECK_EQ(EROFS, errno);
+	ATF_CHECK_EQ(0, faccessat(v.layer, file, F_OK, 0));
+	ATF_CHECK_EQ(0, faccessat(v.view, file, F_OK, 0));
+	ATF_CHECK_EQ(-1, faccessat(v.layer, file[0] == '1' ? "2" : "1", F_OK,
+	    0));
+	drive_look_end(&v);
+	d->project = first;
+}
+
+CASE(roots, "views and cleaning of each root, live and stopped")
+{
+	static const char *const	all[] = { "", NULL };
+	struct drive			d = { .uid = 1001, .gid = 1001 };
+	char				two[PATH_MAX];
+	const char			*first;
+
+	drive_begin();
+	project();
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && mkdir two && echo t >two/a && "
+	    "chown -R 1001:1001 two", test_scratch()));
+	strlcpy(two, test_path("two"), sizeof(two));
+	d.more[0] = two;
+	START(&d);
+	ATF_CHECK_EQ(0, drive_sh(&d, "echo x >'%s/1'; echo x >'%s/2'",
+	    d.project, two));
+	layer_has(&d, true, d.project, "1");
+	layer_has(&d, true, two, "2");
+	/* Home's is no root's. */
+	first = d.project;
+	d.project = d.home;
+	REFUSED("mount.project", drive_look(&d, true,
+	    &(struct drive_view){ 0 }));
+	REFUSED("mount.project", drive_clean(&d, true, true, all));
+	/* What is taken out of one stays in the other. */
+	d.project = two;
+	ATF_REQUIRE_MSG(drive_clean(&d, true, true, all), "%s", d.text);
+	d.project = first;
+	ATF_CHECK_EQ(0, drive_sh(&d, "test -e '%s/1' && test ! -e '%s/2'",
+	    d.project, two));
+	ATF_CHECK_EQ(0, drive_sh(&d, "echo x >'%s/2'", two));
+	drive_release(&d);
+	ATF_CHECK(!d.pristine);
+	layer_has(&d, false, d.project, "1");
+	layer_has(&d, false, two, "2");
+	ATF_REQUIRE_MSG(drive_clean(&d, false, true, all), "%s", d.text);
+	/* The second's is enough: nothing is said of an empty layer. */
+	d.again = true;
+	START(&d);
+	ATF_CHECK(!d.pristine);
+	drive_release(&d);
+	d.project = two;
+	ATF_REQUIRE_MSG(drive_clean(&d, false, true, all), "%s", d.text);
+	d.project = first;
+	START(&d);
+	ATF_CHECK(d.pristine);
+	drive_release(&d);
+	drive_erase(&d);
+	drive_end();
+}
+
 CASE(refused, "VIEW for another user, project, folder, state of the session")
 {
 	struct drive		d = { .uid = 1001, .gid = 1001 };
@@ -486,6 +556,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, copies);
 	ATF_TP_ADD_TC(tp, below);
 	ATF_TP_ADD_TC(tp, kept);
+	ATF_TP_ADD_TC(tp, roots);
 	ATF_TP_ADD_TC(tp, refused);
 	ATF_TP_ADD_TC(tp, refresh);
 	ATF_TP_ADD_TC(tp, twice);

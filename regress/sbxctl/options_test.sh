@@ -21,7 +21,7 @@ command_body() {
 	atf_check -s exit:2 -o empty -e match:'usage: sbxctl run' sbxctl
 	atf_check -o match:'usage: sbxctl run .*--repo DIR' sbxctl help
 	atf_check -o match:'usage: sbxctl run' sbxctl --help
-	atf_check -o match:'usage: sbxctl apply .--digest DIGEST' \
+	atf_check -o match:'usage: sbxctl apply .*--digest DIGEST' \
 	    sbxctl apply --help
 }
 
@@ -37,14 +37,18 @@ unknown_option_body() {
 	    resume --hide x
 	usage 'resume: true: one word too many: a command comes after "--"' \
 	    resume a true
-	for c in ls show changes diff stop kill du doctor version; do
+	for c in changes diff; do
+		usage "$c: --foo: unknown option: accepted are --repo DIR, --json\$" \
+		    $c --foo
+	done
+	for c in ls show stop kill du doctor version; do
 		usage "$c: --foo: unknown option: accepted are --json\$" \
 		    $c --foo
 	done
-	usage 'patch: --out: unknown option: accepted are -o FILE, --json$' \
+	usage 'patch: --out: unknown option: accepted are --repo DIR, -o FILE, --json$' \
 	    patch --out x
-	usage 'apply: --force: unknown option: accepted are --digest DIGEST, --yes, --json$' apply --force
-	usage 'discard: --all: unknown option: accepted are --yes, --json$' \
+	usage 'apply: --force: unknown option: accepted are --repo DIR, --digest DIGEST, --yes, --json$' apply --force
+	usage 'discard: --all: unknown option: accepted are --repo DIR, --yes, --json$' \
 	    discard --all
 	usage 'rm: -f: unknown option: accepted are --discard, --json$' rm -f
 	usage 'help: --json: unknown option: accepted are no option$' \
@@ -57,8 +61,8 @@ values_body() {
 	usage 'patch: -o: its value is missing: give -o FILE$' patch -o
 	usage 'run: --keep=yes: takes no value: give --keep alone$' \
 	    run --keep=yes true
-	usage 'run: --repo: given twice (a, b): give it once$' \
-	    run --repo a --repo=b true
+	usage 'diff: --repo: given twice (a, b): give it once$' \
+	    diff --repo a --repo=b
 	usage 'run: --env FOO: not NAME=VALUE$' run --env FOO true
 	usage 'run: --env =x: not NAME=VALUE$' run --env =x true
 	usage 'patch: -o FILE is missing' patch
@@ -142,8 +146,8 @@ offer sbxctl patch -
 offer sbxctl rm --d
 END
 	atf_check -e empty -o save:got bash offer
-	printf '%s \n' 'diff discard doctor du' '--help --hide' '--help --json -o' \
-	    '--discard' >want
+	printf '%s \n' 'diff discard doctor du' '--help --hide' \
+	    '--help --json --repo -o' '--discard' >want
 	diff want got || atf_fail "other offers"
 }
 

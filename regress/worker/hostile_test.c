@@ -208,6 +208,7 @@ static void
 init_not_due(const char *network, const struct due *v, const char *session)
 {
 	static const char *const ro[] = { "/usr", "/etc", "/var", NULL };
+	static const char *const more[] = { "/lib", "/opt", NULL };
 	struct m_SFD		m = { .session = SESSION_ID };
 	struct test_helper	h;
 	struct msg		msg;
@@ -215,6 +216,7 @@ init_not_due(const char *network, const struct due *v, const char *session)
 	memset(&opts, 0, sizeof(opts));
 	opts.network = network;
 	opts.ro = ro;
+	opts.more = more;
 	init_up_greeted(&h);
 	for (; v->kind != NULL; v++) {
 		m.kind = v->kind;
@@ -245,6 +247,12 @@ ATF_TC_BODY(init_descriptors, tc)
 	init_not_due("host", DUE({ "home", 0 }, { "project", 0 },
 	    { "project", 0 }), SESSION_ID);
 	init_not_due("host", DUE({ "project", 0 }, { "home", 0 }), SESSION_ID);
+	init_not_due("host", DUE({ "project", 1 }), SESSION_ID);
+	init_not_due("host", DUE({ "project", 0 }, { "project", 2 }),
+	    SESSION_ID);
+	init_not_due("host", DUE({ "project", 0 }, { "project", 1 },
+	    { "project", 2 }, { "project", 3 }), SESSION_ID);
+	init_not_due("host", DUE({ "project", 0 }, { "ro", 0 }), SESSION_ID);
 	init_not_due("host", DUE({ "ro", 1 }, { "ro", 1 }), SESSION_ID);
 	init_not_due("host", DUE({ "ro", 2 }, { "ro", 0 }), SESSION_ID);
 	init_not_due("host", DUE({ "ro", 3 }), SESSION_ID);

@@ -26,7 +26,7 @@ struct session_opts {
 	const char *const *env;		/* NULL: PATH, HOME, TERM, LANG */
 	const char	*cwd;		/* NULL: the project */
 	const char	*home, *project; /* NULL: <scratch>/home, project */
-	const char *const *ro;
+	const char *const *ro, *const *more;	/* more roots */
 	const char	*network;	/* NULL: host */
 	bool		 tty;
 	bool		 root;		/* uid 0 instead of SESSION_UID */

@@ -310,6 +310,7 @@ setup_send(struct session *s, const struct session_opts *o)
 		.session = SESSION_ID, .argv = list(o->argv),
 		.env = list(o->env != NULL ? o->env : env), .cwd = o->cwd,
 		.home = o->home, .project = o->project, .ro = list(o->ro),
+		.more = list(o->more),
 		.network = o->network != NULL ? o->network : "host",
 		.tty = o->tty, .rows = o->rows, .cols = o->cols,
 		.umask = o->umask
