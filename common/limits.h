@@ -22,6 +22,8 @@
 #define LIMIT_PATHS	65536		/* elements of a path list */
 #define LIMIT_GROUPS	1024
 #define LIMIT_ROOTS	16		/* of a session */
+#define LIMIT_LISTED	10000		/* changes outside, of one layer */
+#define LIMIT_LOOKED	1000000		/* names that are looked at for it */
 #define LIMIT_NOTES	64
 #define LIMIT_DIGEST	32		/* SHA-256 */
 #define LIMIT_SEAL	8192

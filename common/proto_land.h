@@ -20,7 +20,8 @@
 	F(BIN,  seal, REQ, LIMIT_SEAL)
 
 /* A review or a landing. peerid is the job, on every hop.
- * what: "changes", "patch", "apply", "discard", "recover", "forget" */
+ * what: "changes", "patch", "apply", "discard", "recover", "forget";
+ * "outside", whose paths are the layer's folder and then where others lie */
 #define PROTO_FIELDS_JOB(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(STR,  what, REQ, 16)						\
@@ -43,7 +44,7 @@
 	F(STRV, paths, OPT, LIMIT_PATHS)				\
 	F(STRV, hide, OPT, LIMIT_PATHS)
 
-/* A descriptor of a job's. kinds: project (land's own), view layer stage
+/* A descriptor of a job's. kinds: project (land's own), view layer stage real
  * (mountd's), patch (land's), baseline journal newbase (sbxd's files) */
 #define PROTO_FIELDS_LFD(F)						\
 	F(STR,  kind, REQ, 16)
@@ -79,6 +80,47 @@
 	F(PATH, path, REQ, LIMIT_PATH)	/* the folder */		\
 	F(U64,  files, REQ, 0)						\
 	F(U64,  bytes, REQ, 0)
+
+/* What a session changed outside of its roots. To mountd: from layer n on the
+ * next one that is no root's and has something in it, answered by LAYER, LFD
+ * view, layer, real and VIEWED; by VIEWED alone where there is none. */
+#define PROTO_FIELDS_OUTSIDE(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(BOOL, live, OPT, 0)						\
+	F(U64,  n, OPT, 0)						\
+	F(PATH, home, OPT, LIMIT_PATH)					\
+	F(STRV, hide, OPT, LIMIT_PATHS)
+
+/* Before its descriptors. missing: the host's folder, and then there are
+ * none. */
+#define PROTO_FIELDS_LAYER(F)						\
+	F(STR,  session, REQ, LIMIT_SID)				\
+	F(U64,  n, REQ, 0)						\
+	F(PATH, path, REQ, LIMIT_PATH)	/* of that folder */		\
+	F(BOOL, missing, OPT, 0)
+
+/* kind: as CHANGE's, but renamed. Of a folder that is new or gone what is in
+ * it is counted, of a file it is itself. */
+#define PROTO_FIELDS_FOUND(F)						\
+	F(PATH, path, REQ, LIMIT_PATH)	/* absolute */			\
+	F(STR,  kind, REQ, 16)						\
+	F(U64,  oldmode, OPT, 0)	/* st_mode; 0: there is none */	\
+	F(U64,  newmode, OPT, 0)					\
+	F(U64,  oldsize, OPT, 0)					\
+	F(U64,  newsize, OPT, 0)					\
+	F(U64,  files, OPT, 0)						\
+	F(U64,  bytes, OPT, 0)		/* lengths */
+
+/* The sum of a layer's, after its FOUND. */
+#define PROTO_FIELDS_COUNTED(F)						\
+	F(PATH, path, REQ, LIMIT_PATH)	/* the folder it is of */	\
+	F(U64,  found, REQ, 0)		/* changes */			\
+	F(U64,  listed, REQ, 0)		/* LIMIT_LISTED at most */	\
+	F(U64,  files, REQ, 0)						\
+	F(U64,  bytes, REQ, 0)						\
+	F(U64,  unreadable, OPT, 0)	/* or longer than a path */	\
+	F(BOOL, cut, OPT, 0)		/* at LIMIT_LOOKED: there is more */ \
+	F(BOOL, missing, OPT, 0)	/* as LAYER's */
 
 #define PROTO_FIELDS_LANDING(F)						\
 	F(BIN,  digest, REQ, LIMIT_DIGEST)				\

@@ -8,6 +8,7 @@
 #include <msgpack.h>
 
 #include "../common/log.h"
+#include "../common/path.h"
 #include "../privsep/pledge.h"
 #include "job.h"
 
@@ -24,12 +25,14 @@ static size_t			njobs;
 static const char *const	job_words[JOB_COUNT] = {
 	[JOB_CHANGES] = "changes", [JOB_PATCH] = "patch",
 	[JOB_APPLY] = "apply", [JOB_DISCARD] = "discard",
-	[JOB_RECOVER] = "recover", [JOB_FORGET] = "forget"
+	[JOB_RECOVER] = "recover", [JOB_FORGET] = "forget",
+	[JOB_OUTSIDE] = "outside"
 };
 static const char *const	fd_words[JOBFD_COUNT] = {
 	[JOBFD_BASELINE] = "baseline", [JOBFD_JOURNAL] = "journal",
 	[JOBFD_NEWBASE] = "newbase", [JOBFD_VIEW] = "view",
-	[JOBFD_LAYER] = "layer", [JOBFD_STAGE] = "stage"
+	[JOBFD_LAYER] = "layer", [JOBFD_STAGE] = "stage",
+	[JOBFD_REAL] = "real"
 };
 
 bool
@@ -193,7 +196,10 @@ landd_on_job(struct peer *p, struct msg *msg)
 		if (strcmp(m->what, job_words[what]) == 0)
 			break;
 	if (what == JOB_COUNT || msg->id == 0 || job_find(msg->id) != NULL ||
-	    (m->digest.p != NULL && m->digest.len != DIGEST_LEN))
+	    (m->digest.p != NULL && m->digest.len != DIGEST_LEN) ||
+	    (what == JOB_OUTSIDE && (m->paths.n == 0 ||
+	    !path_is_canonical(m->paths.v[0]) ||
+	    strlen(m->paths.v[0]) > LIMIT_PATH)))
 		fatalx("from sbxd: JOB %u \"%s\" makes no sense", msg->id,
 		    m->what);
 	if (job_busy(m->session) || njobs == JOBS_MAX) {
@@ -203,6 +209,7 @@ landd_on_job(struct peer *p, struct msg *msg)
 		return;
 	}
 	j = job_new(msg, (enum job_what)what);
+	j->files = what == JOB_OUTSIDE;
 	m = j->order.body;
 	j->waits = job_child_lives(j->session);
 	if (seal_open(&m->seal, j->session, &j->seal, j->zone, &why) == -1)
@@ -264,6 +271,10 @@ fd_due(const struct job *j, enum job_fd kind)
 {
 	if (j->seen[kind])
 		return (false);
+	/* No file of sbxd's, nor a project: mountd's three. */
+	if (j->what == JOB_OUTSIDE)
+		return (kind == JOBFD_VIEW || kind == JOBFD_LAYER ||
+		    kind == JOBFD_REAL);
 	switch (kind) {
 	case JOBFD_BASELINE:
 		return (!j->files && !j->seen[JOBFD_NEWBASE]);
@@ -273,6 +284,8 @@ fd_due(const struct job *j, enum job_fd kind)
 	case JOBFD_NEWBASE:
 		return (!j->files && job_writes(j) && (j->what ==
 		    JOB_DISCARD || j->seen[JOBFD_JOURNAL]));
+	case JOBFD_REAL:
+		return (false);
 	default:
 		return (j->project && (!job_writes(j) ||
 		    j->seen[JOBFD_NEWBASE]));

@@ -52,6 +52,9 @@ child_work(struct job *j)
 		.paths = m->paths, .hide = m->hide
 	};
 
+	/* Nothing of the project is needed: land opens no path at all. */
+	if (j->what == JOB_OUTSIDE)
+		w.project = m->paths.v[0];
 	peer_send(j->land, MSG_WORK, j->id, -1, &w);
 }
 
@@ -72,7 +75,10 @@ land_on_hello(struct peer *p, struct msg *msg)
 	j->greeted = true;
 	if (j->what == JOB_FORGET)
 		peer_permit(p, MSG_END, PERMIT_ONCE);
-	else if (j->what == JOB_RECOVER) {
+	else if (j->what == JOB_OUTSIDE) {
+		peer_permit(p, MSG_FOUND, PERMIT_ALWAYS);
+		peer_permit(p, MSG_COUNTED, PERMIT_ONCE);
+	} else if (j->what == JOB_RECOVER) {
 		peer_permit(p, MSG_BYTES, PERMIT_ALWAYS);
 		peer_permit(p, MSG_LANDED, PERMIT_ONCE);
 	} else
@@ -158,7 +164,9 @@ feed_bytes(struct job *j)
 void
 job_child_feed(struct job *j)
 {
-	static const char *const	words[] = { "view", "layer", "stage" };
+	static const char *const	words[] = {
+		"view", "layer", "stage", "real"
+	};
 	struct m_LFD			lfd;
 	int				i;
 
@@ -174,7 +182,7 @@ job_child_feed(struct job *j)
 			return;
 		feed_bytes(j);
 	}
-	for (i = JOBFD_VIEW; i <= JOBFD_STAGE && j->buf == NULL; i++) {
+	for (i = JOBFD_VIEW; i <= JOBFD_REAL && j->buf == NULL; i++) {
 		if (j->fd[i] == -1)
 			continue;
 		lfd.kind = words[i - JOBFD_VIEW];
@@ -242,6 +250,16 @@ land_on_landing(struct peer *p, struct msg *msg)
 			peer_permit(p, MSG_LFD, PERMIT_ONCE);
 		peer_permit(p, MSG_END, PERMIT_ONCE);
 	}
+}
+
+static void
+land_on_counted(struct peer *p, struct msg *msg)
+{
+	struct job	*j = p->ctx;
+
+	peer_send(landd.sbxd, MSG_COUNTED, j->id, -1, msg->body);
+	peer_permit(p, MSG_FOUND, PERMIT_NO);
+	peer_permit(p, MSG_END, PERMIT_ONCE);
 }
 
 static void
@@ -502,6 +520,8 @@ static const struct handler land_table[] = {
 	{ MSG_SKIPPED,	PERMIT_NO,	land_on_item },
 	{ MSG_IGNORED,	PERMIT_NO,	land_on_item },
 	{ MSG_LANDING,	PERMIT_NO,	land_on_landing },
+	{ MSG_FOUND,	PERMIT_NO,	land_on_item },
+	{ MSG_COUNTED,	PERMIT_NO,	land_on_counted },
 	{ MSG_BYTES,	PERMIT_NO,	land_on_bytes },
 	{ MSG_LANDED,	PERMIT_NO,	land_on_landed },
 	{ MSG_END,	PERMIT_NO,	land_on_end },

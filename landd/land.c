@@ -309,6 +309,10 @@ main(void)
 	proc_hello(&l.ib, ROLE_LAND, ROLE_LANDD);
 	land_expect(&l, MSG_WORK, &l.order);
 	l.work = l.order.body;
+	if (work_is(&l, "outside")) {
+		land_kept(&l);
+		land_outside(&l);
+	}
 	land_project(&l);
 	land_kept(&l);
 	land_job(&l);

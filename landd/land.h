@@ -41,6 +41,9 @@ int	land_receive_fd(struct land *, const char *kind);
 /* land_items.c: the change set as messages, LANDING last. */
 void	land_items(struct land *, const struct changeset *);
 
+/* land_outside.c */
+void	land_outside(struct land *) __attribute__((noreturn));
+
 /* land_write.c */
 void	land_apply(struct land *, const struct changeset *)
 	    __attribute__((noreturn));

@@ -18,7 +18,7 @@ review_SRCS =	landd/changeset.c landd/walk.c landd/item.c landd/entry.c \
 		landd/replay.c landd/quote.c landd/buf.c landd/manifest.c
 
 land_SRCS =	landd/land.c landd/land_io.c landd/land_items.c \
-		landd/land_write.c \
+		landd/land_write.c landd/land_outside.c landd/outside.c \
 		$(landing_SRCS) $(review_SRCS)
 # zlib comes with libgit2, whose package depends on its headers too.
 land_LIBS =	libgit2 zlib

@@ -86,7 +86,7 @@ child_close_others(const struct child *c)
 	for (i = 0; s != NULL && s->mounted && i < CLONE_COUNT; i++)
 		keep[n++] = s->clone[i];
 	for (i = 0; s != NULL && s->mounted && i < s->nkept; i++)
-		keep[n++] = s->kept[i];
+		keep[n++] = s->kept[i].fd;
 	qsort(keep, n, sizeof(*keep), fd_compare);
 	for (i = 0; i < n; i++) {
 		if (keep[i] < (int)from)
@@ -312,6 +312,7 @@ static const struct handler job_table[] = {
 	{ MSG_END,	PERMIT_ALWAYS,	job_on_end },
 	{ MSG_MEASURED,	PERMIT_ALWAYS,	job_on_text },
 	{ MSG_EXPLAINED, PERMIT_ALWAYS,	job_on_text },
+	{ MSG_LAYER,	PERMIT_ALWAYS,	job_on_text },
 	{ MSG_OK,	PERMIT_ALWAYS,	job_on_ok },
 };
 

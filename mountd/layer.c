@@ -409,6 +409,24 @@ layer_below(int store, const char *root, unsigned int *n, char *at)
 	return (0);
 }
 
+int
+layer_outside(int store, unsigned int *n, char *at)
+{
+	char	project[PATH_MAX];
+	int	r;
+
+	if (layer_project(store, project) == -1)
+		return (-1);
+	for (; *n < LAYER_MAX && (r = layer_at(store, *n, at)) != 0; (*n)++) {
+		if (r == -1 ||
+		    (r = layer_is_root(store, *n, at, project)) == -1)
+			return (-1);
+		if (r == 0 && !upper_is_empty(store, *n))
+			return (1);
+	}
+	return (0);
+}
+
 bool
 layer_is_pristine(int store)
 {

@@ -30,6 +30,9 @@ int	layer_make(int store, const char *name, const char *path, int lower,
 int	layer_find(int store, const char *path, unsigned int *n);
 /* u of a layer that is there. */
 int	layer_upper(int store, unsigned int n);
+/* From *n on, the next layer that is no root's and has something in it: 1, its
+ * path in at[PATH_MAX]; 0 none; -1 errno. */
+int	layer_outside(int store, unsigned int *n, char *at);
 void	layer_close(struct layer *);
 /* 1: there, its host's path in at[PATH_MAX]; 0: no such number; -1 errno. */
 int	layer_at(int store, unsigned int n, char *at);

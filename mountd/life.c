@@ -111,7 +111,7 @@ release_watch(const struct session *s, struct watches *w)
 		if (s->clone[i] != -1 && watch_add(w, s->clone[i]) == -1)
 			return (-1);
 	for (i = 0; i < s->nkept; i++)
-		if (watch_add(w, s->kept[i]) == -1)
+		if (watch_add(w, s->kept[i].fd) == -1)
 			return (-1);
 	return (0);
 }
@@ -185,7 +185,7 @@ release_run(struct child *c)
 		if (s->clone[i] != -1)
 			close(s->clone[i]);
 	for (i = 0; i < s->nkept; i++)
-		close(s->kept[i]);
+		close(s->kept[i].fd);
 	if ((watched ? release_wait(&w) :
 	    unused_wait(c, RELEASE_WAIT)) == -1)
 		return (-1);

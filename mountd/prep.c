@@ -347,7 +347,7 @@ prep_send_clones(struct prep *p)
 		    t->clone[i][1]);
 	}
 	for (i = 0; i < t->nkept; i++)
-		prep_send_fd(p, "layer", i, t->kept[i]);
+		prep_send_fd(p, "layer", t->kept[i].n, t->kept[i].fd);
 }
 
 static int

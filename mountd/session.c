@@ -63,7 +63,7 @@ session_drop_clones(struct session *s)
 		s->clone[i] = -1;
 	}
 	for (i = 0; i < s->nkept; i++)
-		close(s->kept[i]);
+		close(s->kept[i].fd);
 	free(s->kept);
 	s->kept = NULL;
 	s->nkept = 0;
@@ -92,16 +92,10 @@ session_forsake(struct session *s)
 static void
 session_free(struct session *s)
 {
-	size_t	i;
-
 	TAILQ_REMOVE(&sessions, s, entry);
 	session_drop_clones(s);
 	session_unlock(s);
-	for (i = 0; i < s->nhide; i++)
-		free(s->hide[i]);
-	free(s->hide);
-	for (i = 0; i < s->nroots; i++)
-		free(s->root[i]);
+	session_forget(s);
 	free(s);
 }
 
@@ -128,42 +122,6 @@ refuse(uint32_t id, const char *sid, const char *code, const char *text)
 
 	log_debug("%s: %s: %s", sid != NULL ? sid : "-", code, text);
 	peer_send(broker, MSG_ERROR, id, -1, &e);
-}
-
-/* Too many are for the child to refuse. */
-static int
-session_roots(struct session *s, const struct m_PREP *m)
-{
-	struct roots	roots;
-	size_t		i;
-
-	for (i = 0; i < s->nroots; i++)
-		free(s->root[i]);
-	s->nroots = 0;
-	(void)roots_set(&roots, m->project, &m->more);
-	for (i = 0; i < roots.n; i++, s->nroots++)
-		if ((s->root[i] = strdup(roots.v[i])) == NULL)
-			return (-1);
-	return (0);
-}
-
-/* What PREP said and later requests need. */
-static int
-session_remember(struct session *s, const struct m_PREP *m)
-{
-	size_t	i;
-
-	for (i = 0; i < s->nhide; i++)
-		free(s->hide[i]);
-	free(s->hide);
-	s->nhide = 0;
-	s->hide = calloc(m->hide.n + 1, sizeof(*s->hide));
-	if (s->hide == NULL)
-		return (-1);
-	for (i = 0; i < m->hide.n; i++, s->nhide++)
-		if ((s->hide[i] = strdup(m->hide.v[i])) == NULL)
-			return (-1);
-	return (session_roots(s, m));
 }
 
 const struct session *
@@ -285,36 +243,48 @@ mountd_on_sfd(struct peer *p, struct msg *msg)
 }
 
 static void
+session_ask(struct msg *msg, const char *sid, int (*run)(struct child *))
+{
+	struct session	*s;
+
+	if ((s = session_for(msg, sid, false)) != NULL)
+		session_run(s, msg, run);
+}
+
+static void
 mountd_on_view(struct peer *p, struct msg *msg)
 {
 	const struct m_VIEW	*m = msg->body;
-	struct session		*s;
 
 	(void)p;
-	if ((s = session_for(msg, m->session, false)) != NULL)
-		session_run(s, msg, view_run);
+	session_ask(msg, m->session, view_run);
+}
+
+static void
+mountd_on_outside(struct peer *p, struct msg *msg)
+{
+	const struct m_OUTSIDE	*m = msg->body;
+
+	(void)p;
+	session_ask(msg, m->session, outside_run);
 }
 
 static void
 mountd_on_clean(struct peer *p, struct msg *msg)
 {
 	const struct m_CLEAN	*m = msg->body;
-	struct session		*s;
 
 	(void)p;
-	if ((s = session_for(msg, m->session, false)) != NULL)
-		session_run(s, msg, clean_run);
+	session_ask(msg, m->session, clean_run);
 }
 
 static void
 mountd_on_refresh(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
-	struct session		*s;
 
 	(void)p;
-	if ((s = session_for(msg, m->session, false)) != NULL)
-		session_run(s, msg, refresh_run);
+	session_ask(msg, m->session, refresh_run);
 }
 
 static void
@@ -421,6 +391,7 @@ const struct handler session_table[] = {
 	{ MSG_REFRESH,	PERMIT_ALWAYS,	mountd_on_refresh },
 	{ MSG_RELEASE,	PERMIT_ALWAYS,	mountd_on_release },
 	{ MSG_VIEW,	PERMIT_ALWAYS,	mountd_on_view },
+	{ MSG_OUTSIDE,	PERMIT_ALWAYS,	mountd_on_outside },
 	{ MSG_CLEAN,	PERMIT_ALWAYS,	mountd_on_clean },
 	{ MSG_ERASE,	PERMIT_ALWAYS,	mountd_on_erase },
 	{ MSG_PROBE,	PERMIT_ALWAYS,	mountd_on_probe },
@@ -452,7 +423,8 @@ session_mounted(struct job *j, const struct m_MOUNTED *m)
 			    sizeof(*s->kept));
 			if (s->kept == NULL)
 				fatal("session %s", s->id);
-			s->kept[s->nkept++] = f->fd;
+			s->kept[s->nkept].n = (unsigned int)f->n;
+			s->kept[s->nkept++].fd = f->fd;
 		} else {
 			sfd.kind = f->kind;
 			sfd.n = f->n;

@@ -22,7 +22,7 @@ struct session {
 	bool		 mounted;
 	bool		 settled;	/* released by us: nothing mounted */
 	int		 clone[CLONE_COUNT];
-	int		*kept;		/* of its further overlays */
+	struct kept	*kept;		/* of its further overlays */
 	size_t		 nkept;
 	size_t		 nroots;
 	char		*root[LIMIT_ROOTS];	/* as PREP named them */
@@ -52,11 +52,16 @@ int	child_hide(const struct child *, struct strv *);
 /* Of a mounted session: the number of this root, whose folder is fd; -1
  * fault. */
 int	child_root(const struct child *, const char *project, int fd);
+/* view.c: the folder at path, open as lower, with its layer, which is only
+ * read; nothing of it is mounted. A detached mount, -1 fault. */
+int	view_overlay(const struct child *, struct build *, const char *path,
+	    int lower);
 
 /* One for each request. -1: fault says why. */
 int	prep_run(struct child *);
 int	spare_run(struct child *);
 int	view_run(struct child *);
+int	outside_run(struct child *);
 int	refresh_run(struct child *);
 int	clean_run(struct child *);
 int	release_run(struct child *);
@@ -64,6 +69,10 @@ int	erase_run(struct child *);
 int	probe_run(struct child *);
 int	measure_run(struct child *);
 int	explain_run(struct child *);
+
+/* told.c: what PREP said and later requests need; -1 errno. */
+int	session_remember(struct session *, const struct m_PREP *);
+void	session_forget(struct session *);
 
 /* session.c: the parent's table of what sbxd may say. */
 extern const struct handler session_table[];

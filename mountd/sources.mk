@@ -1,11 +1,13 @@
-mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/job.c mountd/fault.c \
-		mountd/fs.c mountd/stage.c mountd/at.c mountd/attr.c mountd/copy.c mountd/rm.c \
+mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/told.c mountd/job.c \
+		mountd/fault.c mountd/fs.c mountd/stage.c mountd/at.c mountd/attr.c \
+		mountd/copy.c mountd/rm.c \
 		mountd/mounts.c mountd/resolve.c mountd/hide.c mountd/mask.c \
 		mountd/layer.c mountd/overlay.c mountd/point.c \
 		mountd/fresh.c mountd/dev.c mountd/procfs.c \
 		mountd/runfiles.c mountd/rest.c mountd/snap.c mountd/sockets.c mountd/xattr.c \
 		mountd/kind.c mountd/plan.c mountd/tree.c \
-		mountd/prep.c mountd/early.c mountd/spare.c mountd/view.c mountd/copies.c \
+		mountd/prep.c mountd/early.c mountd/spare.c mountd/view.c \
+		mountd/outside.c mountd/copies.c \
 		mountd/clean.c mountd/strip.c \
 		mountd/steps.c mountd/origins.c mountd/unfold.c \
 		mountd/through.c mountd/pending.c mountd/life.c \

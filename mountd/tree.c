@@ -59,28 +59,30 @@ tree_clone(struct tree *t, size_t which, int mnt)
 
 /* So that RELEASE can wait for this overlay's end too. */
 static int
-tree_keep(struct tree *t, int mnt)
+tree_keep(struct tree *t, unsigned int n, int mnt)
 {
-	int	*v;
+	struct kept	*v;
 
 	if ((v = reallocarray(t->kept, t->nkept + 1, sizeof(*v))) == NULL)
 		return (fault_errno("mount.failed", "the list of overlays"));
 	t->kept = v;
-	if ((v[t->nkept] = fs_clone(mnt, "an overlay")) == -1)
+	v[t->nkept].n = n;
+	if ((v[t->nkept].fd = fs_clone(mnt, "an overlay")) == -1)
 		return (-1);
 	t->nkept++;
 	return (0);
 }
 
-/* An overlay with its layer. */
+/* An overlay with its layer, whose number is in *n. */
 static int
-tree_layer(struct tree *t, const char *path, int lower)
+tree_layer(struct tree *t, const char *path, int lower, unsigned int *n)
 {
 	struct layer	l;
 	int		mnt;
 
 	if (layer_open(t->store, path, lower, &l) == -1)
 		return (-1);
+	*n = l.n;
 	mnt = overlay_make(&t->b, path, lower, &l, -1);
 	layer_close(&l);
 	return (mnt);
@@ -89,10 +91,12 @@ tree_layer(struct tree *t, const char *path, int lower)
 static int
 tree_root(struct tree *t, const struct want *w)
 {
+	unsigned int	n;
+
 	if (mode_user())
 		return ((t->root = rest_root()) == -1 ? -1 : 0);
 	t->root = t->early != NULL ? early_take(t->early, t->store) :
-	    tree_layer(t, "/", mountd.root);
+	    tree_layer(t, "/", mountd.root, &n);
 	if (t->root == -1 || tree_clone(t, CLONE_ROOT, t->root) == -1)
 		return (-1);
 	return (strcmp(w->home, "/") == 0 ?
@@ -124,12 +128,12 @@ place_project(struct tree *t, const struct want *w, const struct place *p)
 	unsigned int	n;
 	int		root = roots_find(&w->roots, p->path), mnt;
 
-	mnt = tree_layer(t, p->path, t->b.snap != -1 ? t->b.snap : p->fd);
+	mnt = tree_layer(t, p->path, t->b.snap != -1 ? t->b.snap : p->fd,
+	    &n);
 	if (mnt == -1 || tree_clone(t, CLONE_PROJECT + (size_t)root, mnt) ==
 	    -1)
 		return (-1);
-	if (root > 0 && (layer_find(t->store, p->path, &n) != 1 ||
-	    layer_set_root(t->store, n) == -1))
+	if (root > 0 && layer_set_root(t->store, n) == -1)
 		return (fault_errno("mount.layer", "the layer of %s",
 		    shown(p->path)));
 	/* Home is the root, or a folder in it: one layer. */
@@ -143,20 +147,21 @@ place_project(struct tree *t, const struct want *w, const struct place *p)
 static int
 place_make(struct tree *t, const struct want *w, const struct place *p)
 {
-	int	mnt = -1;
+	unsigned int	n;
+	int		mnt = -1;
 
 	switch (p->kind) {
 	case PLACE_PROJECT:
 		mnt = place_project(t, w, p);
 		break;
 	case PLACE_HOME:
-		mnt = tree_layer(t, p->path, p->fd);
+		mnt = tree_layer(t, p->path, p->fd, &n);
 		if (mnt == -1 || tree_clone(t, CLONE_HOME, mnt) == -1)
 			return (-1);
 		break;
 	case PLACE_OVERLAY:
-		mnt = tree_layer(t, p->path, p->fd);
-		if (mnt != -1 && tree_keep(t, mnt) == -1)
+		mnt = tree_layer(t, p->path, p->fd, &n);
+		if (mnt != -1 && tree_keep(t, n, mnt) == -1)
 			return (-1);
 		break;
 	case PLACE_READ:

@@ -21,13 +21,19 @@ const char *clone_kind(size_t which);
 uint64_t clone_number(size_t which, bool workers);
 size_t	clone_which(const char *kind, uint64_t n, bool *workers);
 
+/* A clone of the overlay that has this layer. */
+struct kept {
+	unsigned int	n;
+	int		fd;
+};
+
 struct tree {
 	struct build	 b;
 	struct plan	 plan;
 	int		 store;		/* STATE/s/ID */
 	int		 root, face;	/* the face is the fresh mounts' */
 	int		 clone[CLONE_COUNT][2];	/* ours, the worker's */
-	int		*kept;		/* one of each further overlay */
+	struct kept	*kept;		/* one of each further overlay */
 	size_t		 nkept;
 	struct early	*early;		/* fits, or NULL */
 };

@@ -25,23 +25,6 @@ struct view {
 	int	merged, layer, stage;
 };
 
-int
-child_root(const struct child *c, const char *project, int fd)
-{
-	const struct session	*s = c->s;
-	struct stat		 st;
-	size_t			 i;
-
-	for (i = 0; i < s->nroots; i++)
-		if (strcmp(s->root[i], project) == 0)
-			break;
-	if (i < s->nroots && fstat(fd, &st) == 0 && st.st_dev == s->dev[i] &&
-	    st.st_ino == s->ino[i])
-		return ((int)i);
-	return (fault("mount.identity", "project %s is not the folder that "
-	    "the session was started on", shown(project)));
-}
-
 /* Which of the layer's files are copies. A discard goes without, too: it is
  * what makes room where there is none. */
 static int
@@ -101,8 +84,9 @@ view_live(struct child *c, struct view *v)
  * Two lowers; but no lower may lie in another one, as a layer does whose
  * state is below the project. An upper may, and read-only it is as good.
  */
-static int
-view_overlay(struct child *c, struct build *b, const char *project, int lower)
+int
+view_overlay(const struct child *c, struct build *b, const char *project,
+    int lower)
 {
 	struct layer	l;
 	unsigned int	n;

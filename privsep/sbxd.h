@@ -117,7 +117,7 @@ struct session {
 
 enum job_what {
 	J_CHANGES, J_PATCH, J_APPLY, J_DISCARD, J_RECOVER, J_REMOVE, J_FORGET,
-	J_GC
+	J_GC, J_OUTSIDE
 };
 
 /* What a recovery takes over from the landing that failed: whose it was, and
@@ -133,6 +133,9 @@ struct job {
 	uint32_t	 id;
 	struct session	*session;
 	size_t		 root;		/* of the session's, by its number */
+	uint64_t	 layer;		/* of an OUTSIDE: from this one on */
+	bool		 layered;	/* there is one, and landd has it */
+	bool		 missing;	/* or its host's folder is gone */
 	enum job_what	 what;
 	struct client	*client;	/* NULL: gone, or our own */
 	struct gc	*gc;		/* whose J_GC this is */
@@ -335,6 +338,20 @@ void		 client_on_patch(struct peer *, struct msg *);
 void		 client_on_apply(struct peer *, struct msg *);
 void		 client_on_discard(struct peer *, struct msg *);
 void		 client_on_remove(struct peer *, struct msg *);
+
+/* sbxd_outside.c */
+void		 client_on_outside(struct peer *, struct msg *);
+/* Asks mountd for the next layer. */
+void		 outside_start(struct job *);
+void		 outside_on_layer(struct msg *);
+void		 outside_on_viewed(struct job *);
+void		 outside_on_end(struct job *);
+
+/* The job's seal, in buf[LIMIT_SEAL]; -1: none. */
+int		 seal_read(const struct job *, uint8_t *buf, size_t *len);
+/* sbxd_review.c: the session, if it can be reviewed now; else the answer is
+ * given. */
+struct session	*review_session(struct peer *, uint32_t id, const char *sid);
 
 /* sbxd_remove.c */
 void		 session_erase(struct session *, struct client *, uint32_t);

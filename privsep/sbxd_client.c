@@ -251,6 +251,7 @@ client_on_hello(struct peer *p, struct msg *msg)
 	peer_permit(p, MSG_WAIT, PERMIT_ALWAYS);
 	peer_permit(p, MSG_REMOVE, PERMIT_ALWAYS);
 	peer_permit(p, MSG_CHANGES, PERMIT_ALWAYS);
+	peer_permit(p, MSG_OUTSIDE, PERMIT_ALWAYS);
 	peer_permit(p, MSG_PATCH, PERMIT_ALWAYS);
 	peer_permit(p, MSG_APPLY, PERMIT_ALWAYS);
 	peer_permit(p, MSG_DISCARD, PERMIT_ALWAYS);
@@ -332,6 +333,7 @@ static const struct handler client_table[] = {
 	{ MSG_WAIT, PERMIT_NO, client_on_wait },
 	{ MSG_REMOVE, PERMIT_NO, client_on_remove },
 	{ MSG_CHANGES, PERMIT_NO, client_on_changes },
+	{ MSG_OUTSIDE, PERMIT_NO, client_on_outside },
 	{ MSG_PATCH, PERMIT_NO, client_on_patch },
 	{ MSG_APPLY, PERMIT_NO, client_on_apply },
 	{ MSG_DISCARD, PERMIT_NO, client_on_discard },

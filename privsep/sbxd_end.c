@@ -66,6 +66,10 @@ landd_on_end(struct peer *p, struct msg *msg)
 		job_forgot(j, NULL, NULL);
 		return;
 	}
+	if (j->what == J_OUTSIDE) {
+		outside_on_end(j);
+		return;
+	}
 	if ((j->what == J_REMOVE || j->gc != NULL) && job_next_root(j))
 		return;
 	if (j->what == J_REMOVE) {

@@ -340,8 +340,18 @@ mountd_on_lfd(struct peer *p, struct msg *msg)
 static void
 mountd_on_viewed(struct peer *p, struct msg *msg)
 {
+	struct job	*j = job_find(msg->id);
+
 	(void)p;
-	(void)msg;
+	if (j != NULL && j->what == J_OUTSIDE)
+		outside_on_viewed(j);
+}
+
+static void
+mountd_on_layer(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	outside_on_layer(msg);
 }
 
 static void
@@ -461,6 +471,7 @@ static const struct handler mountd_table[] = {
 	{ MSG_PRISTINE, PERMIT_ALWAYS, mountd_on_pristine },
 	{ MSG_LFD, PERMIT_ALWAYS, mountd_on_lfd },
 	{ MSG_VIEWED, PERMIT_ALWAYS, mountd_on_viewed },
+	{ MSG_LAYER, PERMIT_ALWAYS, mountd_on_layer },
 	{ MSG_CLEANED, PERMIT_ALWAYS, mountd_on_cleaned },
 	{ MSG_ERASED, PERMIT_ALWAYS, mountd_on_erased },
 	{ MSG_MEASURED, PERMIT_ALWAYS, mountd_on_item },
@@ -478,6 +489,8 @@ static const struct handler landd_table[] = {
 	{ MSG_SKIPPED, PERMIT_ALWAYS, landd_on_item },
 	{ MSG_IGNORED, PERMIT_ALWAYS, landd_on_item },
 	{ MSG_LANDING, PERMIT_ALWAYS, landd_on_item },
+	{ MSG_FOUND, PERMIT_ALWAYS, landd_on_item },
+	{ MSG_COUNTED, PERMIT_ALWAYS, landd_on_item },
 	{ MSG_LANDED, PERMIT_ALWAYS, landd_on_landed },
 	{ MSG_END, PERMIT_ALWAYS, landd_on_end },
 	{ MSG_ERROR, PERMIT_ALWAYS, helper_on_error },

@@ -23,7 +23,7 @@ static const char *const	job_words[] = {
 	[J_CHANGES] = "changes", [J_PATCH] = "patch", [J_APPLY] = "apply",
 	[J_DISCARD] = "discard", [J_RECOVER] = "recover",
 	[J_REMOVE] = "changes", [J_FORGET] = "forget",
-	[J_GC] = "changes",
+	[J_GC] = "changes", [J_OUTSIDE] = "outside",
 };
 
 bool
@@ -232,7 +232,7 @@ job_fail(struct job *j, const char *code, const char *why)
 		gc_on_judged(gc, NULL, why);
 }
 
-static int
+int
 seal_read(const struct job *j, uint8_t *buf, size_t *len)
 {
 	ssize_t	n;
@@ -354,7 +354,10 @@ job_start(struct job *j)
 		    "be written, so nothing is done"));
 		return;
 	}
-	if (j->live)
+	/* A list of names as they are now: nothing has to hold still. */
+	if (j->what == J_OUTSIDE)
+		outside_start(j);
+	else if (j->live)
 		peer_send(sbxd.helper[H_SPAWN], MSG_FREEZE, 0, -1, &sid);
 	else
 		job_send(j);

@@ -10,8 +10,7 @@
 #include "../common/log.h"
 #include "sbxd.h"
 
-/* The session, if it can be reviewed now; else the answer is given. */
-static struct session *
+struct session *
 review_session(struct peer *p, uint32_t id, const char *sid)
 {
 	struct session	*s;

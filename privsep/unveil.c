@@ -109,6 +109,8 @@ unveil_rights(int rights)
 
 	if (rights & UNVEIL_READ)
 		r |= LL_READ_FILE | LL_READ_DIR;
+	if (rights & UNVEIL_LIST)
+		r |= LL_READ_DIR;
 	if (rights & UNVEIL_WRITE)
 		r |= LL_WRITE_FILE | LL_TRUNCATE | LL_REMOVE_DIR |
 		    LL_REMOVE_FILE | LL_MAKE_DIR | LL_MAKE_REG | LL_MAKE_SYM;

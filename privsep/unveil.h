@@ -14,6 +14,7 @@ struct unveil;
 #define UNVEIL_WRITE	0x2	/* write, truncate, create, remove, rename */
 #define UNVEIL_SOCK	0x4	/* make sockets */
 #define UNVEIL_REFER	0x8	/* rename and link across folders */
+#define UNVEIL_LIST	0x10	/* list folders, read no file */
 
 int		 unveil_abi(void);	/* 0: no Landlock in this kernel */
 struct unveil	*unveil_begin(void);	/* handles every filesystem right */

@@ -475,6 +475,55 @@ json_out_collected(const struct collection *all)
 	json_print(o);
 }
 
+static json_t *
+json_found(const struct m_FOUND *f)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "path", f->path);
+	json_bytes(o, "kind", f->kind);
+	json_mode(o, "old_mode", f->oldmode);
+	json_mode(o, "new_mode", f->newmode);
+	json_number(o, "old_size", f->oldsize);
+	json_number(o, "new_size", f->newsize);
+	json_number(o, "files", f->files);
+	json_number(o, "bytes", f->bytes);
+	return (o);
+}
+
+static json_t *
+json_counted(const struct m_COUNTED *m)
+{
+	json_t	*o = json_object();
+
+	json_bytes(o, "path", m->path);
+	json_number(o, "changes", m->found);
+	json_number(o, "listed", m->listed);
+	json_number(o, "files", m->files);
+	json_number(o, "bytes", m->bytes);
+	json_number(o, "unreadable", m->unreadable);
+	json_put(o, "cut", json_boolean(m->cut));
+	json_put(o, "missing", json_boolean(m->missing));
+	return (o);
+}
+
+static void
+json_out_outside(const struct outside *out)
+{
+	json_t	*o = json_object(), *found = json_array();
+	json_t	*layers = json_array();
+	size_t	 i;
+
+	json_bytes(o, "session", out->session);
+	for (i = 0; i < out->nfound; i++)
+		json_array_append_new(found, json_found(&out->found[i]));
+	for (i = 0; i < out->nlayers; i++)
+		json_array_append_new(layers, json_counted(&out->layers[i]));
+	json_put(o, "outside", found);
+	json_put(o, "layers", layers);
+	json_print(o);
+}
+
 static void
 json_out_started(const char *sid)
 {
@@ -537,6 +586,7 @@ const struct out	out_json = {
 	.usages = json_out_usages,
 	.explained = json_out_explained,
 	.collected = json_out_collected,
+	.outside = json_out_outside,
 	.started = json_out_started,
 	.checks = json_out_checks,
 	.version = json_out_version,

@@ -167,8 +167,8 @@ text_session(const struct m_SESSION *s)
 	free(words);
 }
 
-static char
-text_letter(const struct m_CHANGE *f)
+char
+text_letter(const char *kind)
 {
 	static const struct {
 		const char	*kind;
@@ -180,7 +180,7 @@ text_letter(const struct m_CHANGE *f)
 	size_t	i;
 
 	for (i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
-		if (strcmp(letters[i].kind, f->kind) == 0)
+		if (strcmp(letters[i].kind, kind) == 0)
 			return (letters[i].letter);
 	return ('?');
 }
@@ -213,7 +213,7 @@ text_change(const struct m_CHANGE *f)
 {
 	char	*path = visible(f->path), *from;
 
-	printf("  %c  %s", text_letter(f), path);
+	printf("  %c  %s", text_letter(f->kind), path);
 	if (f->from != NULL) {
 		from = visible(f->from);
 		printf("  from %s", from);
@@ -503,6 +503,7 @@ const struct out	out_text = {
 	.usages = text_usages,
 	.explained = text_explained,
 	.collected = text_collected,
+	.outside = text_outside,
 	.started = text_started,
 	.checks = text_checks,
 	.version = text_version,

@@ -342,7 +342,8 @@ review_main(struct options *opts, const char *command, uint32_t type)
 int
 changes_main(struct options *opts)
 {
-	return (review_main(opts, "changes", MSG_CHANGES));
+	return (opts->outside ? outside_main(opts) : review_main(opts,
+	    "changes", MSG_CHANGES));
 }
 
 int

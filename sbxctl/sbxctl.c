@@ -52,6 +52,11 @@ static const struct option exec_options[] = {
 static const struct option json_options[] = {
 	FLAG("--json", json),
 };
+static const struct option changes_options[] = {
+	VALUE("--repo", "DIR", root),
+	FLAG("--outside", outside),
+	FLAG("--json", json),
+};
 static const struct option review_options[] = {
 	VALUE("--repo", "DIR", root),
 	FLAG("--json", json),
@@ -107,7 +112,7 @@ static const struct command commands[] = {
 	    NULL, 0, 0, false, EXIT_OTHER, "list the sessions" },
 	{ "show", show_main, json_options, COUNT(json_options),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER, "all about one" },
-	{ "changes", changes_main, review_options, COUNT(review_options),
+	{ "changes", changes_main, changes_options, COUNT(changes_options),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "list what it changed, with the digest" },
 	{ "diff", diff_main, review_options, COUNT(review_options),

@@ -35,6 +35,7 @@ struct options {
 	const char	*root, *name, *as, *file, *digest, *detach_keys, *older;
 	struct words	 repo, hide, ro, env;
 	bool		 no_network, keep, raw, json, yes, discard, dry_run;
+	bool		 outside;
 	int		 argc;		/* the words that are no options */
 	char		**argv;
 	int		 before;	/* how many of them came before "--" */
@@ -244,6 +245,20 @@ void	reviews_get(struct conn *, const char *sid, uint32_t type,
 void	reviews_free(struct reviews *);
 
 /*
+ * outside.c: what it changed elsewhere, a layer after the other.
+ */
+struct outside {
+	const char	*session;
+	struct m_FOUND	*found;		/* sorted by path */
+	size_t		 nfound;
+	struct m_COUNTED *layers;
+	size_t		 nlayers;
+};
+
+/* changes --outside. */
+int	outside_main(struct options *);
+
+/*
  * landing.c
  */
 /* APPLY with this digest (NULL: what is computed then). Prints the result or
@@ -412,6 +427,7 @@ struct out {
 	void	(*usages)(const struct usages *);
 	void	(*explained)(const struct m_EXPLAINED *, const char *sid);
 	void	(*collected)(const struct collection *);
+	void	(*outside)(const struct outside *);
 	void	(*started)(const char *sid);
 	void	(*checks)(const struct checks *, bool good);
 	void	(*version)(const struct conn *);	/* NULL: none runs */
@@ -424,6 +440,11 @@ void	text_line(const char *key, const char *value);
 void	text_usages(const struct usages *);
 void	text_explained(const struct m_EXPLAINED *, const char *sid);
 void	text_collected(const struct collection *);
+void	text_outside(const struct outside *);	/* text_outside.c */
+/* "1.5 GiB", in buf, which is returned. */
+const char *text_size(uint64_t bytes, char *buf, size_t size);
+/* "added" is A: a letter a kind. */
+char	text_letter(const char *kind);
 /* Counts for one line: "3 files changed, 10 insertions(+), 5 deletions(-)". */
 char	*review_counts(const struct review *);
 

@@ -4,7 +4,7 @@ sbxctl_SRCS =	sbxctl/sbxctl.c sbxctl/options.c sbxctl/say.c \
 		sbxctl/explain.c sbxctl/text_life.c sbxctl/relay.c sbxctl/sink.c \
 		sbxctl/terminal.c sbxctl/filter.c sbxctl/plain.c sbxctl/csi.c \
 		sbxctl/answers.c sbxctl/choice.c sbxctl/session.c \
-		sbxctl/review.c sbxctl/landing.c sbxctl/doctor.c \
+		sbxctl/review.c sbxctl/outside.c sbxctl/text_outside.c sbxctl/landing.c sbxctl/doctor.c \
 		sbxctl/out_text.c sbxctl/out_json.c \
 		sbxctl/attach.c sbxctl/exec.c sbxctl/keys.c
 # The password file's users come through NSS, which a static program lacks:

@@ -10,7 +10,7 @@
 #include "sbxctl.h"
 
 /* Bytes for people: "0 B", "4.0 KiB", "1.5 GiB". */
-static const char *
+const char *
 text_size(uint64_t bytes, char *buf, size_t size)
 {
 	static const char	units[] = "KMGTPE";

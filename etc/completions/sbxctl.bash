@@ -66,7 +66,9 @@ _sbxctl()
 		words="--repo --digest --yes --json --help" ;;
 	discard)
 		words="--repo --yes --json --help" ;;
-	changes | diff)
+	changes)
+		words="--repo --outside --json --help" ;;
+	diff)
 		words="--repo --json --help" ;;
 	rm)
 		words="--discard --json --help" ;;

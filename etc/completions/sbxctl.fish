@@ -33,6 +33,7 @@ complete -c sbxctl -n __fish_use_subcommand -a attach -d 'be at the terminal of 
 complete -c sbxctl -n __fish_use_subcommand -a exec -d 'run another command in a session'
 complete -c sbxctl -n __fish_use_subcommand -a help -d 'the commands'
 complete -c sbxctl -n '__sbxctl_in run new explain changes diff patch apply discard' -l repo -r -a '(__fish_complete_directories)'
+complete -c sbxctl -n '__sbxctl_in changes' -l outside
 complete -c sbxctl -n '__sbxctl_in run new' -l name -x
 complete -c sbxctl -n '__sbxctl_in run new explain' -l hide -r -F
 complete -c sbxctl -n '__sbxctl_in run new explain' -l ro -r -F

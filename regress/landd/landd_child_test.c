@@ -62,6 +62,18 @@ say_anything(uint32_t type)
 	scripted_frame(lab.land.fd, &f);
 }
 
+/* A layer's sum, after which nothing more is found. */
+static void
+counted(uint32_t id)
+{
+	struct m_COUNTED	m = { .path = "/home/u" };
+	struct msg		msg;
+
+	lab_say(&lab, MSG_COUNTED, -1, &m);
+	lab_expect(&lab, id, MSG_COUNTED, &msg);
+	msg_free(&msg);
+}
+
 ATF_TC_WITHOUT_HEAD(child_out_of_turn);
 ATF_TC_BODY(child_out_of_turn, tc)
 {
@@ -74,6 +86,8 @@ ATF_TC_BODY(child_out_of_turn, tc)
 		{ 1, "changes", { MSG_LFD, MSG_ERROR } },
 		{ 1, "recover", { MSG_BYTES, MSG_LANDED, MSG_ERROR } },
 		{ 1, "forget", { MSG_END, MSG_ERROR } },
+		{ 1, "outside", { MSG_FOUND, MSG_COUNTED, MSG_ERROR } },
+		{ 4, "outside", { MSG_END, MSG_ERROR } },
 		{ 2, "changes", { MSG_STAGED, MSG_ERROR } },
 		{ 3, "changes", { MSG_END, MSG_ERROR } },
 		{ 3, "patch", { MSG_END, MSG_LFD, MSG_ERROR } },
@@ -99,8 +113,10 @@ ATF_TC_BODY(child_out_of_turn, tc)
 				lab_job(&lab, id, SID, steps[i].what);
 				lab_files(&lab, id, steps[i].what);
 				lab_child(&lab, id, USER);
-				if (steps[i].step == 1)
+				if (steps[i].step >= 1)
 					lab_child_hello(&lab);
+				if (steps[i].step == 4)
+					counted(id);
 			}
 			say_anything(type);
 			child_fails(id++, "land.failed");

@@ -225,6 +225,13 @@ ATF_TC_BODY(descriptors_out_of_turn, tc)
 	fd_dead("forget", "", "newbase", rw, "is not due");
 	fd_dead("forget", "baseline", "baseline", rw, "is not due");
 	fd_dead("forget", "baseline", "view", rw, "is not due");
+	/* To list a layer there are three folders, and no file of sbxd's. */
+	fd_dead("outside", "", "baseline", rw, "is not due");
+	fd_dead("outside", "", "newbase", rw, "is not due");
+	fd_dead("outside", "", "stage", rw, "is not due");
+	fd_dead("outside", "view", "view", rw, "is not due");
+	fd_dead("changes", "", "real", rw, "is not due");
+	fd_dead("apply", "", "real", rw, "is not due");
 	fd_dead("changes", "", "sesame", rw, "of kind");
 	fd_dead("changes", "", "patch", rw, "of kind");
 	/* Not what it must be. */

@@ -148,7 +148,10 @@ lab_job(struct lab *lab, uint32_t id, const char *sid, const char *what)
 		.session = sid, .what = what,
 		.seal = { lab->seal, lab->seallen }, .hide = { 1, hide }
 	};
+	const char		*folder[] = { "/home/u", lab->project };
 
+	if (strcmp(what, "outside") == 0)
+		m.paths = (struct strv){ 2, folder };
 	test_send(&lab->h, MSG_JOB, id, -1, &m);
 }
 

@@ -31,6 +31,8 @@ regress/landd/review_body_test_SRCS = landd/diff.c landd/collide.c \
 	landd/binary.c landd/replay.c landd/buf.c
 regress/landd/review_body_test_LIBS = libgit2 zlib
 regress/landd/blocks_test_SRCS = landd/blocks.c
+regress/landd/outside_test_SRCS = landd/outside.c landd/names.c landd/tree.c \
+	landd/blocks.c
 regress/landd/review_drift_test_SRCS = $(review_test_SRCS)
 regress/landd/review_drift_test_LIBS = libgit2 zlib
 regress/landd/review_never_test_SRCS = $(review_test_SRCS)

@@ -27,7 +27,7 @@ up(struct test_helper *h)
 
 static const uint32_t may[] = {
 	MSG_PREP, MSG_SFD, MSG_REFRESH, MSG_RELEASE, MSG_VIEW, MSG_CLEAN,
-	MSG_ERASE, MSG_PROBE, MSG_MEASURE, MSG_EXPLAIN, 0
+	MSG_OUTSIDE, MSG_ERASE, MSG_PROBE, MSG_MEASURE, MSG_EXPLAIN, 0
 };
 static const struct scripted mountd = { .up = up, .may = may };
 

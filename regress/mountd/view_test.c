@@ -309,6 +309,113 @@ CASE(roots, "views and cleaning of each root, live and stopped")
 	drive_end();
 }
 
+static void
+take(struct msg *msg)
+{
+	const char	*why = NULL;
+
+	if (imsg_recv(&drive_mountd.ib, msg, 30000, &why) != 1)
+		atf_tc_fail("mountd: %s", why != NULL ? why : "nothing");
+}
+
+/* One OUTSIDE; what it says of a layer in *path ("": there is none) and *n. */
+static void
+outside(struct drive *d, bool live, uint64_t *n, char *path, int fds[3])
+{
+	static const char *const	kinds[] = { "view", "layer", "real" };
+	struct m_OUTSIDE		m = {
+		.session = d->id, .live = live, .n = *n, .home = d->home
+	};
+	const struct m_LAYER		*l;
+	struct msg			 msg;
+	int				 i;
+
+	*path = '\0';
+	if (!live)
+		m.hide = (struct strv){ 1, d->hide };
+	test_send(&drive_mountd, MSG_OUTSIDE, 7, -1, &m);
+	take(&msg);
+	if (msg.type == MSG_LAYER) {
+		l = msg.body;
+		*n = l->n + 1;
+		strlcpy(path, l->path, PATH_MAX);
+		msg_free(&msg);
+		for (i = 0; i < 3; i++) {
+			test_expect(&drive_mountd, MSG_LFD, &msg);
+			ATF_CHECK_STREQ(kinds[i],
+			    ((const struct m_LFD *)msg.body)->kind);
+			fds[i] = msg_take_fd(&msg);
+			ATF_CHECK_EQ(-1, mkdirat(fds[i], "newer", 0755));
+			ATF_CHECK_EQ(EROFS, errno);
+			msg_free(&msg);
+		}
+		take(&msg);
+	}
+	ATF_REQUIRE_EQ(msg.type, MSG_VIEWED);
+	ATF_CHECK_EQ(7, msg.id);
+	msg_free(&msg);
+}
+
+static void
+outside_home(struct drive *d, bool live)
+{
+	char		path[PATH_MAX];
+	uint64_t	n = 0;
+	int		fd[3], i;
+
+	outside(d, live, &n, path, fd);
+	ATF_REQUIRE_STREQ(d->home, path);
+	/* The view has what the layer has, the real one has it not; what is
+	 * hidden is in neither. */
+	ATF_CHECK_EQ(0, faccessat(fd[0], "new", F_OK, 0));
+	ATF_CHECK_EQ(0, faccessat(fd[1], "new", F_OK, 0));
+	ATF_CHECK_EQ(-1, faccessat(fd[2], "new", F_OK, 0));
+	ATF_CHECK_EQ(0, test_sh("test ! -s /proc/%d/fd/%d/key && "
+	    "test ! -s /proc/%d/fd/%d/key", (int)getpid(), fd[0],
+	    (int)getpid(), fd[2]));
+	for (i = 0; i < 3; i++)
+		close(fd[i]);
+	outside(d, live, &n, path, fd);
+	ATF_CHECK_STREQ("", path);
+	n = UINT64_MAX;
+	outside(d, live, &n, path, fd);
+	ATF_CHECK_STREQ("", path);
+}
+
+CASE(outside, "the layers that are no root's, one after the other")
+{
+	struct drive	 d = { .uid = 1001, .gid = 1001 };
+	struct m_OUTSIDE m = { .live = false };
+	char		 key[PATH_MAX], path[PATH_MAX];
+	uint64_t	 n = 0;
+	int		 fd[3];
+
+	drive_begin();
+	project();
+	ATF_REQUIRE_EQ(0, test_sh("echo KEY >'%s/home/key' && "
+	    "chown 1001:1001 '%s/home/key'", test_scratch(),
+	    test_scratch()));
+	strlcpy(key, test_path("home/key"), sizeof(key));
+	d.hide[0] = key;
+	START(&d);
+	/* The project's is not among them. */
+	ATF_CHECK_EQ(0, drive_sh(&d, "echo x >'%s/n'", d.project));
+	outside(&d, true, &n, path, fd);
+	ATF_CHECK_STREQ("", path);
+	ATF_CHECK_EQ(0, drive_sh(&d, "echo x >'%s/new'", d.home));
+	outside_home(&d, true);
+	m.session = d.id;
+	REFUSED("mount.state", drive_ask(&d, MSG_OUTSIDE, -1, &m,
+	    MSG_VIEWED));
+	drive_release(&d);
+	outside_home(&d, false);
+	m.live = true;
+	REFUSED("mount.state", drive_ask(&d, MSG_OUTSIDE, -1, &m,
+	    MSG_VIEWED));
+	drive_erase(&d);
+	drive_end();
+}
+
 CASE(refused, "VIEW for another user, project, folder, state of the session")
 {
 	struct drive		d = { .uid = 1001, .gid = 1001 };
@@ -557,6 +664,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, below);
 	ATF_TP_ADD_TC(tp, kept);
 	ATF_TP_ADD_TC(tp, roots);
+	ATF_TP_ADD_TC(tp, outside);
 	ATF_TP_ADD_TC(tp, refused);
 	ATF_TP_ADD_TC(tp, refresh);
 	ATF_TP_ADD_TC(tp, twice);

@@ -60,7 +60,8 @@ static const uint32_t	fresh_may[] = { MSG_HELLO, 0 };
 static const uint32_t	greeted_may[] = {
 	MSG_REMOVE, MSG_NEW, MSG_LIST, MSG_SHOW, MSG_WAIT, MSG_CHANGES,
 	MSG_PATCH, MSG_APPLY, MSG_DISCARD, MSG_DOCTOR, MSG_JOIN, MSG_EXEC,
-	MSG_STOP, MSG_KILL, MSG_RESUME, MSG_DU, MSG_GC, MSG_EXPLAIN, 0
+	MSG_STOP, MSG_KILL, MSG_RESUME, MSG_DU, MSG_GC, MSG_EXPLAIN,
+	MSG_OUTSIDE, 0
 };
 static const struct scripted	fresh = {
 	.up = client_up, .down = client_down, .may = fresh_may, .drops = true
@@ -226,7 +227,7 @@ ATF_TC_BODY(bad_mountd, tc)
 	static const uint32_t	may[] = {
 		MSG_SFD, MSG_MOUNTED, MSG_REFRESHED, MSG_RELEASED, MSG_LFD,
 		MSG_VIEWED, MSG_CLEANED, MSG_ERASED, MSG_PRISTINE, MSG_TEXT,
-		MSG_END, MSG_MEASURED, MSG_EXPLAINED, MSG_ERROR, 0
+		MSG_END, MSG_MEASURED, MSG_EXPLAINED, MSG_LAYER, MSG_ERROR, 0
 	};
 
 	gone_bad("mountd", ROLE_MOUNTD, may);
@@ -237,7 +238,8 @@ ATF_TC_BODY(bad_landd, tc)
 {
 	static const uint32_t	may[] = {
 		MSG_SEALED, MSG_LFD, MSG_STAGED, MSG_CHANGE, MSG_SKIPPED,
-		MSG_IGNORED, MSG_LANDING, MSG_LANDED, MSG_END, MSG_ERROR, 0
+		MSG_IGNORED, MSG_LANDING, MSG_LANDED, MSG_FOUND, MSG_COUNTED,
+		MSG_END, MSG_ERROR, 0
 	};
 
 	gone_bad("landd", ROLE_LANDD, may);
@@ -303,10 +305,11 @@ ATF_TC_BODY(answers_out_of_nowhere, tc)
 		    MSG_FROZEN, MSG_THAWED, MSG_TEXT, MSG_ERROR } },
 		{ "mountd", { MSG_SFD, MSG_MOUNTED, MSG_REFRESHED,
 		    MSG_RELEASED, MSG_LFD, MSG_VIEWED, MSG_CLEANED,
-		    MSG_ERASED, MSG_PRISTINE, MSG_TEXT, MSG_END, MSG_ERROR } },
+		    MSG_ERASED, MSG_PRISTINE, MSG_LAYER, MSG_TEXT, MSG_END,
+		    MSG_ERROR } },
 		{ "landd", { MSG_SEALED, MSG_LFD, MSG_STAGED, MSG_CHANGE,
 		    MSG_SKIPPED, MSG_IGNORED, MSG_LANDING, MSG_LANDED,
-		    MSG_END, MSG_ERROR } },
+		    MSG_FOUND, MSG_COUNTED, MSG_END, MSG_ERROR } },
 	};
 	int	status, r;
 	size_t	i, j;

@@ -136,6 +136,29 @@ ATF_TC_BODY(reading, tc)
 }
 
 static void
+list_only(void)
+{
+	struct stat	st;
+
+	unveil_dir(UNVEIL_LIST);
+	MUST(0, try_open(dir, O_RDONLY | O_DIRECTORY));
+	MUST(0, try_open(in(dir, "a"), O_RDONLY | O_DIRECTORY));
+	MUST(0, E(lstat(in(dir, "file"), &st)));
+	MUST(EACCES, try_open(in(dir, "file"), O_RDONLY));
+	MUST(EACCES, try_open(in(dir, "a/x"), O_RDONLY));
+	MUST(EACCES, try_open(in(dir, "new"), O_WRONLY | O_CREAT));
+	MUST(EACCES, try_open(outside, O_RDONLY | O_DIRECTORY));
+}
+
+ATF_TC_WITHOUT_HEAD(listing);
+ATF_TC_BODY(listing, tc)
+{
+	ATF_REQUIRE(unveil_abi() >= 1);
+	make_folders();
+	ATF_REQUIRE_EQ(run(list_only), 0);
+}
+
+static void
 bind_here(const char *path, int want)
 {
 	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
@@ -451,6 +474,7 @@ ATF_TC_BODY(older_kernels, tc)
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, reading);
+	ATF_TP_ADD_TC(tp, listing);
 	ATF_TP_ADD_TC(tp, writing);
 	ATF_TP_ADD_TC(tp, no_rule_no_file);
 	ATF_TP_ADD_TC(tp, single_file);

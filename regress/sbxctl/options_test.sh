@@ -37,10 +37,10 @@ unknown_option_body() {
 	    resume --hide x
 	usage 'resume: true: one word too many: a command comes after "--"' \
 	    resume a true
-	for c in changes diff; do
-		usage "$c: --foo: unknown option: accepted are --repo DIR, --json\$" \
-		    $c --foo
-	done
+	usage 'changes: --foo: unknown option: accepted are --repo DIR, --outside, --json$' \
+	    changes --foo
+	usage 'diff: --foo: unknown option: accepted are --repo DIR, --json$' \
+	    diff --foo
 	for c in ls show stop kill du doctor version; do
 		usage "$c: --foo: unknown option: accepted are --json\$" \
 		    $c --foo

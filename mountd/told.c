@@ -1,0 +1,72 @@
+/*
+ * What PREP said of a session, and what later requests need of it.
+ */
+#include <sys/stat.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/roots.h"
+#include "fault.h"
+#include "mountd.h"
+#include "session.h"
+
+void
+session_forget(struct session *s)
+{
+	size_t	i;
+
+	for (i = 0; i < s->nhide; i++)
+		free(s->hide[i]);
+	free(s->hide);
+	s->hide = NULL;
+	s->nhide = 0;
+	for (i = 0; i < s->nroots; i++)
+		free(s->root[i]);
+	s->nroots = 0;
+}
+
+/* Too many are for the child to refuse. */
+static int
+session_roots(struct session *s, const struct m_PREP *m)
+{
+	struct roots	roots;
+	size_t		i;
+
+	(void)roots_set(&roots, m->project, &m->more);
+	for (i = 0; i < roots.n; i++, s->nroots++)
+		if ((s->root[i] = strdup(roots.v[i])) == NULL)
+			return (-1);
+	return (0);
+}
+
+int
+session_remember(struct session *s, const struct m_PREP *m)
+{
+	size_t	i;
+
+	session_forget(s);
+	s->hide = calloc(m->hide.n + 1, sizeof(*s->hide));
+	if (s->hide == NULL)
+		return (-1);
+	for (i = 0; i < m->hide.n; i++, s->nhide++)
+		if ((s->hide[i] = strdup(m->hide.v[i])) == NULL)
+			return (-1);
+	return (session_roots(s, m));
+}
+
+int
+child_root(const struct child *c, const char *project, int fd)
+{
+	const struct session	*s = c->s;
+	struct stat		 st;
+	size_t			 i;
+
+	for (i = 0; i < s->nroots; i++)
+		if (strcmp(s->root[i], project) == 0)
+			break;
+	if (i < s->nroots && fstat(fd, &st) == 0 && st.st_dev == s->dev[i] &&
+	    st.st_ino == s->ino[i])
+		return ((int)i);
+	return (fault("mount.identity", "project %s is not the folder that "
+	    "the session was started on", shown(project)));
+}

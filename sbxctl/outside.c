@@ -1,0 +1,84 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sbxctl.h"
+
+static void
+outside_found(struct outside *out, const struct m_FOUND *m)
+{
+	struct m_FOUND	*f;
+
+	out->found = need(reallocarray(out->found, out->nfound + 1,
+	    sizeof(*out->found)));
+	f = &out->found[out->nfound++];
+	*f = *m;
+	f->path = copy(m->path);
+	f->kind = copy(m->kind);
+}
+
+static void
+outside_counted(struct outside *out, const struct m_COUNTED *m)
+{
+	struct m_COUNTED	*l;
+
+	out->layers = need(reallocarray(out->layers, out->nlayers + 1,
+	    sizeof(*out->layers)));
+	l = &out->layers[out->nlayers++];
+	*l = *m;
+	l->path = copy(m->path);
+}
+
+static int
+found_compare(const void *a, const void *b)
+{
+	return (strcmp(((const struct m_FOUND *)a)->path,
+	    ((const struct m_FOUND *)b)->path));
+}
+
+static void
+outside_get(struct conn *c, const char *sid, struct outside *out)
+{
+	struct m_OUTSIDE	body = { .session = sid };
+	struct msg		msg;
+
+	out->session = sid;
+	conn_send(c, MSG_OUTSIDE, &body);
+	for (;;) {
+		conn_recv(c, &msg, CONN_REVIEW_MS);
+		if (msg.type == MSG_END)
+			break;
+		if (msg.type == MSG_ERROR)
+			conn_refused(&msg);
+		if (msg.type == MSG_FOUND)
+			outside_found(out, msg.body);
+		else if (msg.type == MSG_COUNTED)
+			outside_counted(out, msg.body);
+		else
+			fail("%s: broken answer: %s to OUTSIDE", c->path,
+			    proto_name(msg.type));
+		msg_free(&msg);
+	}
+	msg_free(&msg);
+	if (out->nfound > 1)
+		qsort(out->found, out->nfound, sizeof(*out->found),
+		    found_compare);
+}
+
+int
+outside_main(struct options *opts)
+{
+	struct outside	 out = { 0 };
+	struct conn	*c;
+	char		*sid;
+
+	if (opts->root != NULL)
+		fail_usage("changes: --outside and --repo %s: give one of "
+		    "them", opts->root);
+	c = conn_open();
+	sid = session_find(c, opts->argv[0]);
+	outside_get(c, sid, &out);
+	out_form(opts)->outside(&out);
+	free(sid);
+	conn_close(c);
+	return (done(0));
+}
