@@ -221,7 +221,7 @@ void		 client_send_session(struct client *, uint32_t,
 /* Short, so that it goes out at once: in a list, and before a connection is
  * given away. */
 void		 client_send_brief(struct client *, uint32_t,
-		    const struct session *);
+		    const struct session *, bool listed);
 /* What a list takes in a message. */
 size_t		 strv_bytes(const struct strv *);
 /* True, and LIMIT answered, where it waits for too much already. */

@@ -86,7 +86,7 @@ attach_take(struct peer *p, uint32_t id, const struct session *s)
 		    "the answer: wait for it");
 		return (-1);
 	}
-	client_send_brief(c, id, s);
+	client_send_brief(c, id, s, false);
 	if (peer_release(p, &fd) == -1) {
 		peer_error(p, id, "limit.unread", "earlier answers were not "
 		    "read: read them first");

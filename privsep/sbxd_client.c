@@ -16,7 +16,6 @@
 
 #define BRIEF_WORDS	8
 #define BRIEF_WORD	128	/* bytes */
-#define BRIEF_ROOTS	(LIMIT_FRAME / 2)
 
 static bool
 uids_have(const struct uids *u, uid_t uid)
@@ -143,11 +142,12 @@ client_waits(struct client *c, uint32_t id)
 
 /*
  * A session as a list shows it: the first words of its command, without the
- * lists of paths, but its roots where they are not very long. SHOW has all of
- * it.
+ * lists of paths, but with its roots; these too are left out where it is one
+ * frame that has to go out at once. SHOW has all of it.
  */
 void
-client_send_brief(struct client *c, uint32_t id, const struct session *s)
+client_send_brief(struct client *c, uint32_t id, const struct session *s,
+    bool listed)
 {
 	const struct m_RECORD	*r = &s->rec.r;
 	char			 words[BRIEF_WORDS][BRIEF_WORD + 1];
@@ -161,7 +161,7 @@ client_send_brief(struct client *c, uint32_t id, const struct session *s)
 		.reason = r->reason
 	};
 
-	if (strv_bytes(&r->more) <= BRIEF_ROOTS)
+	if (listed)
 		m.more = r->more;
 	m.argv.v = argv;
 	for (; m.argv.n < r->argv.n && m.argv.n < BRIEF_WORDS; m.argv.n++) {
@@ -274,7 +274,7 @@ client_on_list(struct peer *p, struct msg *msg)
 
 	TAILQ_FOREACH(s, &sbxd.sessions, entry)
 		if (client_may(c, s) && !s->erase)
-			client_send_brief(c, msg->id, s);
+			client_send_brief(c, msg->id, s, true);
 	peer_send(p, MSG_END, msg->id, -1, NULL);
 }
 

@@ -399,7 +399,7 @@ starter_take(struct session *s, struct client *c, uint32_t id, bool attach,
 		s->starter = c;
 		return (0);
 	}
-	client_send_brief(c, id, s);
+	client_send_brief(c, id, s, false);
 	/* Once the connection is given away nobody hears of a failure. */
 	*terminal = fcntl(c->peer->ib.fd, F_DUPFD_CLOEXEC, 0);
 	if (*terminal == -1 || peer_release(c->peer, &fd) == -1) {

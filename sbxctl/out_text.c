@@ -95,18 +95,23 @@ text_state(const struct m_SESSION *s, char *buf, size_t size)
 		snprintf(buf, size, "%s", s->state);
 }
 
-/* Further roots, below the first one in its column. */
-static void
-text_more(const struct strv *more)
+/* All of its roots in one column: a session is a line. */
+static char *
+text_roots(const struct m_SESSION *s)
 {
-	char	*root;
-	size_t	 i;
+	char	*text, *root = visible(s->project);
+	size_t	 i, size;
+	FILE	*fp = need(open_memstream(&text, &size));
 
-	for (i = 0; i < more->n; i++) {
-		root = visible(more->v[i]);
-		printf("%51s%s\n", "", root);
+	fputs(root, fp);
+	free(root);
+	for (i = 0; i < s->more.n; i++) {
+		root = visible(s->more.v[i]);
+		fprintf(fp, ",%s", root);
 		free(root);
 	}
+	fclose(fp);
+	return (need(text));
 }
 
 static void
@@ -122,7 +127,7 @@ text_sessions(const struct sessions *all)
 	    "STATE", "USER", "PROJECT", "COMMAND");
 	for (i = 0; i < all->n; i++) {
 		s = all->msgs[i].body;
-		project = visible(s->project);
+		project = text_roots(s);
 		name = visible(s->name != NULL ? s->name : "-");
 		user = visible(s->user);
 		words = text_words(&s->argv);
@@ -134,7 +139,6 @@ text_sessions(const struct sessions *all)
 		free(user);
 		free(name);
 		free(words);
-		text_more(&s->more);
 	}
 }
 

@@ -125,7 +125,7 @@ named_one()
 {
 	second
 	more sh -c 'echo x >"$0/x"' "$Q"
-	atf_check -o match:"^ {51}$Q\$" -o match:"^ {51}$Q2\$" sbxctl ls
+	atf_check -o match:"^$sid .* $P,$Q,$Q2  " sbxctl ls
 	atf_check -o match:"^project   $P\$" -o match:"^          $Q\$" \
 	    -o match:"^          $Q2\$" sbxctl show "$sid"
 	expr="o['project'] == '$P' and o['roots'] == ['$P', '$Q', '$Q2']"
@@ -317,6 +317,83 @@ again_body()
 	int_end
 }
 
+atf_test_case choice
+choice_head()
+{
+	atf_set descr "at a terminal all roots are shown, and land by one word"
+	atf_set require.user root
+}
+choice_one()
+{
+	second
+	cat >steps <<-EOT
+		expect target    $P
+		expect M  a.txt
+		expect target    $Q
+		expect A  new
+		expect apply, discard, keep, or view
+		send v\\n
+		expect +in p
+		expect +in q
+		expect apply, discard, keep, or view
+		send a\\n
+		expect 1 file landed in $P
+		expect 2 files landed in $Q
+		end
+	EOT
+	(cd "$P" && TERM=xterm pty -r 40 -c 200 "$OLDPWD/steps" \
+	    sbxctl run $AS --repo "$P" --repo "$Q" --repo "$Q2" -- sh -c \
+	    'echo in p >>a.txt; cd "$0"; echo in q >>a.txt; echo n >new' \
+	    "$Q") >shown || {
+		cat shown >&2
+		atf_fail "the terminal did not go that way"
+	}
+	atf_check -o inline:'in p\n' tail -n 1 "$P/a.txt"
+	atf_check -o inline:'in q\n' tail -n 1 "$Q/a.txt"
+	# Nothing of it is left: the session went with the choice.
+	int_state_check
+}
+choice_body()
+{
+	int_begin
+	int_both choice_one
+	int_end
+}
+
+atf_test_case hidden
+hidden_head()
+{
+	atf_set descr "what is hidden in a further root stays so, and unlanded"
+	atf_set require.user root
+}
+hidden_one()
+{
+	second
+	mkdir "$Q/conf"
+	echo secret >"$Q/conf/key"
+	chown -R --reference="$P" "$Q/conf"
+	run --repo "$Q" --hide "$Q/conf/key" --keep -- sh -c 'cd "$0"
+	    cat conf/key; mv conf conf2; cat conf2/key; echo x >conf2/x' "$Q" \
+	    >more.out 2>more.err || atf_fail "$(cat more.err)"
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	atf_check -o empty cat more.out
+	atf_check -o empty -e ignore sbxctl resume --keep "$sid" -- \
+	    cat "$Q/conf2/key"
+	atf_check -o not-match:secret -o match:'^\+x' \
+	    sbxctl diff --repo "$Q" "$sid"
+	atf_check -o ignore sbxctl apply --yes --repo "$Q" "$sid"
+	atf_check -o inline:'secret\n' cat "$Q/conf/key"
+	atf_check -o inline:'x\n' cat "$Q/conf2/x"
+	atf_check test ! -e "$Q/conf2/key"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+hidden_body()
+{
+	int_begin
+	int_both hidden_one
+	int_end
+}
+
 atf_test_case bad
 bad_head()
 {
@@ -477,7 +554,8 @@ kill_body()
 
 atf_init_test_cases()
 {
-	for c in round named left drift owner live again bad old kill; do
+	for c in round named left drift owner live again choice hidden bad \
+	    old kill; do
 		atf_add_test_case "$c"
 	done
 }
