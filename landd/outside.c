@@ -75,15 +75,10 @@ waiting_drop(struct waitings *q)
 static int
 path_join(const char *dir, const char *name, char out[PATH_MAX])
 {
-	size_t	n = strlen(dir), m = strlen(name);
-
-	if (n + 1 + m >= PATH_MAX)
-		return (-1);
-	memcpy(out, dir, n);
-	if (n > 0)
-		out[n++] = '/';
-	memcpy(out + n, name, m + 1);
-	return (0);
+	strlcpy(out, dir, PATH_MAX);
+	if (*dir != '\0')
+		strlcat(out, "/", PATH_MAX);
+	return (strlcat(out, name, PATH_MAX) < PATH_MAX ? 0 : -1);
 }
 
 static int
@@ -256,37 +251,46 @@ look_name(struct look *k, const struct sides *s, const char *path,
 	return (look_tell(k, path, view ? &v : NULL, real ? &r : NULL));
 }
 
+/* Unchanged at once: the layer has no such name, and both show one file. */
+static bool
+look_is_same(const struct sides *s, const struct name *v, const struct name *r)
+{
+	return (v != NULL && r != NULL && v->ino == r->ino &&
+	    v->type == r->type && names_find(&s->ln, v->name) == NULL);
+}
+
 static int
 look_names(struct look *k, const char *dir, const struct sides *s)
 {
-	const struct name	*v, *r, *one;
+	const struct name	*v, *r;
+	const char		*name;
 	char			 path[PATH_MAX];
 	size_t			 i = 0, j = 0;
 	int			 cmp;
 
-	while (i < s->vn.n || j < s->rn.n) {
+	for (;;) {
 		v = i < s->vn.n ? &s->vn.v[i] : NULL;
 		r = j < s->rn.n ? &s->rn.v[j] : NULL;
-		cmp = v == NULL ? 1 : r == NULL ? -1 : strcmp(v->name,
-		    r->name);
-		if (cmp < 0)
-			r = NULL;
-		else if (cmp > 0)
-			v = NULL;
+		if (v == NULL && r == NULL)
+			return (0);
+		if (v != NULL && r != NULL) {
+			cmp = strcmp(v->name, r->name);
+			if (cmp < 0)
+				r = NULL;
+			else if (cmp > 0)
+				v = NULL;
+		}
 		i += v != NULL;
 		j += r != NULL;
-		one = v != NULL ? v : r;
-		if (v != NULL && r != NULL && v->ino == r->ino &&
-		    v->type == r->type && names_find(&s->ln, one->name) ==
-		    NULL)
+		if (look_is_same(s, v, r))
 			continue;
-		if (path_join(dir, one->name, path) == -1)
+		name = v != NULL ? v->name : r->name;
+		if (path_join(dir, name, path) == -1)
 			k->sum->unreadable++;
-		else if (look_name(k, s, path, one->name, v != NULL, r !=
-		    NULL) == -1)
+		else if (look_name(k, s, path, name, v != NULL, r != NULL) ==
+		    -1)
 			return (-1);
 	}
-	return (0);
 }
 
 static int

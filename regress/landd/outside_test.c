@@ -18,9 +18,10 @@ static char	heard[65536];
 static void
 hear(void *arg, const struct m_FOUND *m)
 {
-	char	line[8192];
+	const char	*word = arg;
+	char		 line[8192];
 
-	ATF_CHECK_STREQ(arg, "arg");
+	ATF_CHECK_STREQ(word, "arg");
 	snprintf(line, sizeof(line), "%s %s %llu %llu\n", m->kind, m->path,
 	    (unsigned long long)m->files, (unsigned long long)m->bytes);
 	strlcat(heard, line, sizeof(heard));
