@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../privsep/pledge.h"
 #include "../privsep/unveil.h"
@@ -39,6 +40,11 @@ land_outside(struct land *l)
 	if (outside_walk(&o, &sum) == -1)
 		land_fail(l, "land.failed", "%s: %s",
 		    l->work->project, strerror(errno));
+	/* The view of a stopped session may have the layer as its upper one:
+	 * whoever resumes it next must not find it in use. */
+	close(o.view);
+	close(o.layer);
+	close(o.real);
 	land_send(l, MSG_COUNTED, -1, &sum);
 	land_send(l, MSG_END, -1, NULL);
 	land_end(l);

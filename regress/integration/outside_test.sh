@@ -79,6 +79,11 @@ kinds_one()
 	wait "$live" || atf_fail "status $? of it"
 	listed
 	diff live listed >&2 || atf_fail "stopped, it is another list"
+	# Looked at, it is not in the way of who comes back to it.
+	atf_check -o inline:'n\n' -e ignore \
+	    sbxctl resume --keep "$sid" -- cat "$H/new"
+	listed
+	diff live listed >&2 || atf_fail "resumed, it is another list"
 	# It never lands, and keeps no session.
 	atf_check -o ignore sbxctl apply --yes "$sid"
 	(cd "$P" && as=$(stat -c %U a.txt) && [ "$as" = "$who_user" ]) ||
@@ -121,6 +126,14 @@ own_body()
 	sid=$(sbxctl ls | awk 'END { print $1 }')
 	atf_check -o match:'^0 changes outside' \
 	    sbxctl changes --outside "$sid"
+	int_live own -- sh -c 'cd; echo x >>f; echo ready; cat'
+	int_wait grep -q ready own.out
+	listed
+	is "M $who_home/f"
+	exec 9>&-
+	wait "$live" || atf_fail "status $? of it"
+	listed
+	is "M $who_home/f"
 	int_stop
 }
 
