@@ -446,6 +446,14 @@ bad_body()
 	    run --repo "$Q" --repo "$who_home/mnt" true
 	umount "$who_home/mnt"
 	int_state_check
+	# Where nothing can lie over it a user's own suite works on a copy,
+	# of which there is one.
+	int_who own
+	second
+	mount -t tmpfs sbx-test "$Q/src"
+	int_refused 125 "$Q/src is mounted in it" run --repo "$Q" true
+	umount "$Q/src"
+	int_state_check
 	int_end
 }
 
