@@ -90,8 +90,8 @@ kinds_one()
 	    atf_fail "whose is a.txt?"
 	listed
 	diff live listed >&2 || atf_fail "landing changed the list"
-	int_same "$(echo "$before" | grep -v "/p$int_n[ /]")" \
-	    "$(sbx_tree "$H" | grep -v "/p$int_n[ /]")" "home is not as it was"
+	int_same "$(echo "$before" | grep -v "/p${int_n}[ /]")" \
+	    "$(sbx_tree "$H" | grep -v "/p${int_n}[ /]")" "home is not as it was"
 	atf_check -o match:removed sbxctl rm "$sid"
 	rm -rf "$H/old$int_n" "$H/type" "$H/link"
 }
