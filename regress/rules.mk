@@ -80,7 +80,7 @@ tests: all $(ISOLATE) $(TESTS:%=$(BUILD)/%) $(REGRESS_HELPERS:%=$(BUILD)/%) \
 check check-long lint: export WERROR ?= 1
 
 check check-long:
-	@tools/setup check
+	@tools/setup $@
 	@+$(MAKE) --no-print-directory tests
 	@sh regress/lib/run $(BUILD) $@
 
