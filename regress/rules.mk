@@ -82,6 +82,7 @@ check check-long lint: export WERROR ?= 1
 check check-long:
 	@tools/setup $@
 	@+$(MAKE) --no-print-directory tests
+	@[ $@ = check ] || tools/fetch-clis $(BUILD)/clis || :
 	@sh regress/lib/run $(BUILD) $@
 
 .PHONY: tests check check-long

@@ -52,6 +52,48 @@ setup_body()
 	    sbx-as "$u" "$SBX_SCRATCH/tools/setup" check
 	atf_check -s exit:2 -o empty -e match:"not 'nonsense'" \
 	    "$SBX_SRC/tools/setup" nonsense
+	# A command that is there stands for its package.
+	printf '%s\tno-such-package-of-sbx\t%s\n' demo ls check no-such-tool \
+	    >>"$SBX_SCRATCH/tools/packages"
+	sed -i '/^check\tno-such-package-of-sbx$/d' "$SBX_SCRATCH/tools/packages"
+	atf_check sbx-as "$u" "$SBX_SCRATCH/tools/setup" demo
+	atf_check -s exit:1 -o empty -e match:'no-such-package' \
+	    sbx-as "$u" "$SBX_SCRATCH/tools/setup" check
+}
+
+atf_test_case fetched
+fetched_head()
+{
+	atf_set descr "the coding CLIs: fetched once, by the caller's npm; one \
+line where that fails"
+}
+fetched_body()
+{
+	mkdir bin
+	cat >bin/npm <<-'EOT'
+		#!/bin/sh
+		echo run >>../runs
+		[ ! -e ../broken ] || {
+			echo "npm ERR! code ENOTFOUND" >&2
+			exit 1
+		}
+		mkdir node_modules
+	EOT
+	chmod 755 bin/npm
+	PATH=$PWD/bin:$PATH
+	: >broken
+	atf_check -s exit:1 -o match:'^fetching: ' \
+	    -e match:'^fetch-clis: npm install @.*: .*ENOTFOUND$' \
+	    "$SBX_SRC/tools/fetch-clis" clis
+	atf_check -o match:ENOTFOUND cat clis/why
+	rm broken
+	atf_check -o match:'^fetching: ' "$SBX_SRC/tools/fetch-clis" clis
+	atf_check "$SBX_SRC/tools/fetch-clis" clis
+	# Others than those that are wanted now.
+	echo old >clis/versions
+	atf_check -o match:'^fetching: ' "$SBX_SRC/tools/fetch-clis" clis
+	atf_check test -d clis/node_modules -a ! -e clis/why
+	atf_check_equal 3 "$(wc -l <runs)"
 }
 
 atf_test_case peers
@@ -231,6 +273,7 @@ atf_init_test_cases()
 	atf_add_test_case missing_library
 	atf_add_test_case setup
 	atf_add_test_case peers
+	atf_add_test_case fetched
 	atf_add_test_case warnings
 	atf_add_test_case hardened
 	atf_add_test_case static
