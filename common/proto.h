@@ -177,6 +177,8 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64,  ended, OPT, 0)						\
 	F(BOOL, exited, OPT, 0)	/* status is there */		\
 	F(U64,  status, OPT, 0)		/* exit code, 128+n by signal n */ \
+	F(U64,  signal, OPT, 0)		/* 0: it has exited */		\
+	F(U64,  ms, OPT, 0)		/* from exec to the end */	\
 	F(STR,  reason, OPT, LIMIT_MESSAGE) /* why it failed or was ended */ \
 	F(STRV, notes, OPT, LIMIT_NOTES)				\
 	F(STRV, missing, OPT, LIMIT_NOTES) /* what the machine has not */
@@ -290,7 +292,8 @@ struct maybe {		/* a number of which 0 is one like any other */
 
 #define PROTO_FIELDS_EXITED(F)						\
 	F(U64,  status, REQ, 0)		/* exit code, 128+n by signal n */ \
-	F(U64,  ms, REQ, 0)		/* from exec to the end */
+	F(U64,  ms, REQ, 0)		/* from exec to the end */	\
+	F(U64,  signal, OPT, 0)		/* 0: it has exited */
 
 #define PROTO_FIELDS_DATA(F)						\
 	F(U64,  n, REQ, 0)		/* 0 in, 1 out or terminal, 2 err */ \

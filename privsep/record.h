@@ -40,6 +40,8 @@
 	F(U64,  ended, OPT, 0)						\
 	F(BOOL, exited, OPT, 0)						\
 	F(U64,  status, OPT, 0)						\
+	F(U64,  signal, OPT, 0)						\
+	F(U64,  ms, OPT, 0)						\
 	F(STR,  reason, OPT, LIMIT_MESSAGE)				\
 	F(STRV, notes, OPT, LIMIT_NOTES)				\
 	F(U64,  dev, OPT, 0)		/* the project's */		\

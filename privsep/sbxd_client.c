@@ -110,6 +110,7 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 		.hide = r->hide, .ro = r->ro,
 		.network = r->network, .created = r->created,
 		.ended = r->ended, .exited = r->exited, .status = r->status,
+		.signal = r->signal, .ms = r->ms,
 		.reason = r->reason,
 		.notes = client_notes(s, notes),
 		.missing = r->missing
@@ -158,6 +159,7 @@ client_send_brief(struct client *c, uint32_t id, const struct session *s,
 		.uid = r->uid, .project = r->project, .home = r->home,
 		.cwd = r->cwd, .network = r->network, .created = r->created,
 		.ended = r->ended, .exited = r->exited, .status = r->status,
+		.signal = r->signal, .ms = r->ms,
 		.reason = r->reason
 	};
 

@@ -217,7 +217,7 @@ resume_record(struct session *s, const struct m_RESUME *m)
 	r.boot = sbxd.boot;
 	r.tty = m->tty;
 	r.exited = false;
-	r.ended = r.status = 0;
+	r.ended = r.status = r.signal = r.ms = 0;
 	r.reason = NULL;
 	r.init = r.initfd = r.worker = r.workerfd = 0;
 	memset(&r.notes, 0, sizeof(r.notes));

@@ -99,6 +99,8 @@ worker_on_exited(struct peer *p, struct msg *msg)
 
 	s->rec.r.exited = true;
 	s->rec.r.status = m->status & 0xff;
+	s->rec.r.signal = m->signal & 0x7f;
+	s->rec.r.ms = m->ms;
 	session_end(s, NULL);
 }
 

@@ -167,8 +167,12 @@ json_session(const struct m_SESSION *s)
 	json_number(o, "created", s->created);
 	if (s->ended != 0)
 		json_number(o, "ended", s->ended);
-	if (s->exited)
+	if (s->exited) {
 		json_number(o, "status", s->status);
+		json_number(o, "ms", s->ms);
+	}
+	if (s->signal != 0)
+		json_number(o, "signal", s->signal);
 	json_bytes(o, "reason", s->reason);
 	json_list(o, "notes", &s->notes);
 	json_list(o, "missing", &s->missing);

@@ -142,6 +142,25 @@ text_sessions(const struct sessions *all)
 	}
 }
 
+/* How long it ran, and what ended it: one that died at once shows by that. */
+static void
+text_ran(const struct m_SESSION *s)
+{
+	const char	*name;
+	char		 buf[64];
+
+	if (!s->exited)
+		return;
+	name = sigabbrev_np((int)s->signal);
+	if (s->signal == 0)
+		snprintf(buf, sizeof(buf), "%" PRIu64 " ms", s->ms);
+	else
+		snprintf(buf, sizeof(buf), "%" PRIu64 " ms, ended by signal "
+		    "%" PRIu64 "%s%s", s->ms, s->signal,
+		    name != NULL ? ", SIG" : "", name != NULL ? name : "");
+	text_line("ran", buf);
+}
+
 static void
 text_session(const struct m_SESSION *s)
 {
@@ -166,6 +185,7 @@ text_session(const struct m_SESSION *s)
 	text_line("network", s->network);
 	text_time("created", s->created);
 	text_time("ended", s->ended);
+	text_ran(s);
 	text_list("note", &s->notes);
 	text_list("missing", &s->missing);
 	free(words);

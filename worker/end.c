@@ -20,7 +20,8 @@
 void
 end_say(struct task *t, struct peer *p)
 {
-	struct m_EXITED	exited = { .status = t->status, .ms = t->ms };
+	struct m_EXITED	exited = { .status = t->status, .ms = t->ms,
+	    .signal = t->signal };
 	struct m_ERROR	error = { .code = t->code, .message = t->reason };
 
 	if (t->exited)

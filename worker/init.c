@@ -88,6 +88,8 @@ init_exited(struct init *in, const struct command *c, unsigned int status)
 {
 	struct m_EXITED	m = { .status = status };
 
+	if (c->status != -1 && WIFSIGNALED(c->status))
+		m.signal = (uint64_t)WTERMSIG(c->status);
 	if (c->started != 0)
 		m.ms = (uint64_t)(now_ms() - c->started);
 	if (imsg_send(&in->ib, MSG_EXITED, c->n, -1, &m) == -1)

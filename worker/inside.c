@@ -238,6 +238,14 @@ worker_on_running(struct peer *p, struct msg *msg)
 		inside_signal(t, t->early);
 }
 
+/* As wait(2) has them: a signal's status is 128 and its number. */
+static bool
+inside_status(const struct m_EXITED *m)
+{
+	return (m->status <= 255 && (m->signal == 0 ||
+	    (m->status > 128 && m->signal == m->status - 128)));
+}
+
 static void
 worker_on_exited(struct peer *p, struct msg *msg)
 {
@@ -247,15 +255,16 @@ worker_on_exited(struct peer *p, struct msg *msg)
 
 	if ((t = inside_task(w, msg)) == NULL)
 		return;
-	if (m->status > 255 || t->exited ||
+	if (!inside_status(m) || t->exited ||
 	    (!t->running && (t->n != 0 || t->code == NULL))) {
 		inside_gone(w, "EXITED twice, of what did not run, or with a "
-		    "status above 255");
+		    "status that cannot be");
 		return;
 	}
 	t->exited = true;
 	t->over = true;
 	t->status = m->status;
+	t->signal = m->signal;
 	t->ms = m->ms;
 	t->written = t->history.end;
 	output_flow(t);

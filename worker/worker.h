@@ -83,7 +83,7 @@ struct task {
 	unsigned int	 wired;		/* PTYs that have come */
 	bool		 running, over;
 	int		 early;		/* a signal before the command */
-	uint64_t	 pid, status, ms;
+	uint64_t	 pid, status, signal, ms;
 	bool		 exited;	/* status and ms are there */
 	char		*code, *reason;	/* why it is over, if not */
 	uint64_t	 written;	/* so far, when it was over */

@@ -551,6 +551,22 @@ early_head()
 	atf_set descr "E89: a command that ends at once, or cannot be executed"
 	atf_set require.user root
 }
+# early_told COMMAND STATUS: how it ended and after how long is told.
+early_told()
+{
+	int_wait sh -c "sbxctl ls | grep -q '^$sid .*ended $2 '"
+	sbxctl show --json "$sid" >told || atf_fail show
+	case $1 in
+	exit*) by='"signal" not in o' ran='ran  *[0-9]* ms$' ;;
+	*) by='o["signal"] == 1' ran='ran  *[0-9]* ms, ended by signal 1, SIGHUP$' ;;
+	esac
+	case $1 in
+	sleep*) after='1200 <= o["ms"] < 30000' ;;
+	*) after='0 <= o["ms"] < 10000' ;;
+	esac
+	int_json told 'o["state"] == "ended"' "o['status'] == $2" "$by" "$after"
+	atf_check -o match:"$ran" sbxctl show "$sid"
+}
 early_body()
 {
 	int_begin
@@ -564,7 +580,8 @@ early_body()
 	chmod 755 bad
 	int_refused 126 interpreter sbxctl new "$@" ./bad
 	int_state_check
-	for c in 'exit 0' 'exit 1' 'kill -HUP $$'; do
+	for c in 'exit 0' 'exit 1' 'kill -HUP $$' 'exit 129' \
+	    'sleep 1.2; kill -HUP $$'; do
 		sid=$(sbxctl new "$@" --json -- sh -c "$c") || atf_fail new
 		sid=$(printf '%s' "$sid" | tr -d '{}" \n' | cut -d: -f2)
 		case $c in
@@ -572,6 +589,7 @@ early_body()
 		'exit 1') s=1 ;;
 		*) s=129 ;;
 		esac
+		early_told "$c" "$s"
 		att_end "$s"
 	done
 	int_state_check

@@ -415,6 +415,13 @@ ATF_TC_BODY(init_turns, tc)
 	init_running_sends(MSG_ERROR, &error, "an error of somebody else's");
 	exited.status = 256;
 	init_running_sends(MSG_EXITED, &exited, "status 256");
+	exited.status = 1;
+	exited.signal = 1;
+	init_running_sends(MSG_EXITED, &exited, "a signal that the status is "
+	    "not of");
+	exited.status = 127;
+	exited.signal = UINT64_MAX;
+	init_running_sends(MSG_EXITED, &exited, "a signal beyond all");
 	/* RUNNING with no terminal; of a process that cannot be. */
 	init_up_wired(&h, true);
 	test_send(&aside, MSG_GO, 0, -1, NULL);
