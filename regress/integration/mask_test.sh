@@ -239,9 +239,273 @@ nested_body()
 	int_end
 }
 
+atf_test_case levels
+levels_head()
+{
+	atf_set descr "H215, B41: hidden and read-only four levels deep, by \
+links and for what is not there, in every order: hidden wins"
+	atf_set require.user root
+	atf_set timeout 300
+}
+# levels_orders: the six options, each of them in each place once, forwards
+# and backwards, a line an order.
+levels_orders()
+{
+	python3 -c '
+o = ["--hide d/a", "--ro d/a/b", "--hide d/a/b/c", "--ro d", "--hide lr",
+    "--ro lq", "--hide d/p/none/at/all", "--ro d/a/b/none/here"]
+for i in range(len(o)):
+    t = o[i:] + o[:i]
+    print(*t)
+    print(*t[::-1])'
+}
+levels_one()
+{
+	mkdir -p "$P/d/a/b/c" "$P/d/p/q/r"
+	for f in d/f d/p/f d/p/q/f; do echo plain >"$P/$f"; done
+	for f in d/a/f d/a/b/f d/a/b/c/f d/p/q/r/f; do
+		echo secret >"$P/$f"
+	done
+	ln -s d/p/q/r "$P/lr"
+	ln -s d/p/q "$P/lq"
+	chown -Rh --reference="$P" "$P/d" "$P/lr" "$P/lq"
+	before=$(sbx_tree "$P")
+	levels_orders | sort -u >orders
+	atf_check_equal 16 "$(wc -l <orders)"
+	while read -r order; do
+		# shellcheck disable=SC2086 # words
+		run $order -- sh -c 'for f in d/f d/p/f d/p/q/f lq/f d/a/f \
+		    d/a/b/f d/a/b/c/f d/p/q/r/f lr/f; do
+			cat $f 2>/dev/null; done
+		    find d ! -type d | sort; ls -A d/a
+		    for w in d d/a d/a/b d/a/b/c d/p d/p/q d/p/q/r lq lr \
+			d/p/none; do
+			echo w 2>/dev/null >$w/n && echo "$w is written"; done
+		    $0 rename d d2 >&2; $0 rename d/a e >&2
+		    cat d2/a/f e/f 2>/dev/null' "$tools/fs" >out 2>err \
+		    </dev/null || :
+		# Nor are they moved.
+		atf_check -s exit:0 sed -i '/^E[A-Z]*$/d' err
+		atf_check -o inline:"sbxctl: note: read-only path $P/d/a/b is \
+ignored: it is hidden\n" cat err
+		atf_check -o inline:'plain\nplain\nplain\nplain\nd/f\nd/p/f\nd/p/q/f\n' \
+		    cat out
+	done <orders
+	int_same "$before" "$(sbx_tree "$P")" "made on the host"
+	int_state_check
+}
+levels_body()
+{
+	int_begin
+	int_each levels_one
+	int_end
+}
+
+atf_test_case spelled
+spelled_head()
+{
+	atf_set descr "H214: read-only paths that are, contain or lie in home \
+and the project, by links, with slashes and dots"
+	atf_set require.user root
+	atf_set timeout 120
+}
+spelled_one()
+{
+	for d in v1 v2 v3 v4 v5 v6; do
+		mkdir -p "$P/$d"
+		echo v >"$P/$d/v"
+		echo secret >"$P/$d/hidden"
+	done
+	mkdir "$who_home/lib"
+	echo secret >"$who_home/lib/hidden"
+	ln -s v5 "$P/l5"
+	ln -s "$P" "$who_home/lproj"
+	ln -s "$who_home" "$P/lhome"
+	chown -Rh --reference="$P" "$P" "$who_home/lib" "$who_home/lproj"
+	# Those that are somewhere else than home and project are used.
+	run --ro v1/ --ro ./v2/. --ro src/../v3 --ro "$P//v4//" --ro l5 \
+	    --ro "$who_home/lproj/v6" --ro '~/lib/../lib/' --hide v1/hidden \
+	    --hide ./v2//hidden --hide v3/../v3/hidden --hide l5/hidden \
+	    --hide "$P/v4/hidden/" --hide '~/lproj/v6/hidden' \
+	    --hide '~/lib/./hidden' -- sh -c 'for d in v1 v2 v3 v4 v5 v6 ~/lib
+		do (echo w >>$d/v) 2>&1; (echo w >$d/n) 2>&1; done |
+		grep -c "Read-only file system"
+	    cat */hidden ~/lib/hidden ~/lproj/*/hidden; cat l5/v
+	    echo x >src/x && rm src/x' >out 2>err
+	atf_check -o inline:'14\nv\n' cat out
+	atf_check -s exit:1 -o empty grep -v 'hidden: ' err
+	int_state_check
+	# Those that are or contain them are not, and it is said of each.
+	for ro in "$P/" "$P/." "$P/src/.." "$P/.." "$who_home//" '~' '~/.' \
+	    "$who_home/lproj" lhome "$who_home/.." / /. "$P/../.././"; do
+		run --keep --ro "$ro" --hide v1/hidden -- sh -c '
+		    cat v1/hidden; echo x >v1/v && echo y >~/lib/y' \
+		    >out 2>err || atf_fail "--ro $ro: $(cat err)"
+		sid=$(sbxctl ls | awk 'END { print $1 }')
+		atf_check -o empty cat out
+		atf_check -o match:'^note .*read-only.*ignored: it is, or' \
+		    sbxctl show "$sid"
+		atf_check -o match:'M  v1/v' -o match:'^1 file' \
+		    sbxctl changes "$sid"
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	rm -r "$who_home/lib" "$who_home/lproj"
+}
+spelled_body()
+{
+	int_begin
+	int_each spelled_one
+	int_end
+}
+
+atf_test_case later
+later_head()
+{
+	atf_set descr "H216: hidden, not there, below what is read-only and in \
+the project: nothing is made, nothing changed, and hidden when it comes"
+	atf_set require.user root
+	atf_set timeout 120
+}
+later_one()
+{
+	mkdir -p "$P/fixed/in" "$P/sub" "$who_home/fixed"
+	echo f >"$P/fixed/f"
+	chown -R --reference="$P" "$P" "$who_home/fixed"
+	before=$(sbx_tree "$who_home")
+	int_live later --ro fixed --ro '~/fixed' --hide fixed/none \
+	    --hide fixed/in/no/ne --hide '~/fixed/none' --hide none \
+	    --hide sub/no/ne -- sh -c 'while read -r l; do
+		cat fixed/none fixed/in/no/ne ~/fixed/none none sub/no/ne
+		cat fixed/in/no/* sub/no/*; ls -d fixed/none ~/fixed/none none
+		ls -d fixed/in/no/ne sub/no/ne; echo "read $l"; done'
+	for n in before after; do
+		echo $n >&9
+		int_wait_file later.out "^read $n"
+		[ "$n" = before ] || break
+		# Nothing is changed, inside or out.
+		int_same "$before" "$(sbx_tree "$who_home")" "made on the host"
+		atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+		mkdir "$P/fixed/in/no" "$P/sub/no"
+		for f in fixed/none fixed/in/no/ne none sub/no/ne \
+		    ../fixed/none; do
+			echo real-secret >"$P/$f"
+		done
+		chown -R --reference="$P" "$P" "$who_home/fixed"
+	done
+	exec 9>&-
+	wait "$live" || :
+	atf_check -o inline:'read before\nread after\n' cat later.out
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	# Also from the next start on.
+	sbxctl resume --keep "$sid" -- sh -c '
+		cat fixed/none fixed/in/no/ne ~/fixed/none none sub/no/ne
+		echo x >f' >out 2>err </dev/null || atf_fail "$(cat err)"
+	atf_check -o empty cat out
+	atf_check -o match:'A  f' -o match:'^1 file' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	rm -r "$who_home/fixed"
+}
+later_body()
+{
+	int_begin
+	int_each later_one
+	int_end
+}
+
+atf_test_case shells
+shells_head()
+{
+	atf_set descr "B38: a shell's files that are not there are hidden: a \
+login shell reads what it did, inside and afterwards outside"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# As who owns the home, in a login shell.
+shells_native()
+{
+	int_as_owner "$who_home" env HOME="$who_home" bash -lc "$say"
+}
+shells_one()
+{
+	echo 'READ="$READ profile"' >"$who_home/.profile"
+	chown --reference="$P" "$who_home/.profile"
+	say='echo got$READ; ls -A ~ | grep -c "bash\|zsh\|zlog\|login"'
+	shells_native >native || :
+	atf_check -o inline:'got profile\n0\n' cat native
+	before=$(sbx_tree "$who_home")
+	hide=''
+	for f in bash_profile bash_login bashrc bash_logout bash_aliases \
+	    zshrc zprofile zshenv zlogin login inputrc config/fish; do
+		hide="$hide --hide ~/.$f"
+	done
+	# shellcheck disable=SC2086 # words
+	atf_check -o inline:'got profile\n0\n' -s exit:1 run $hide -- \
+	    bash -lc "$say"
+	# shellcheck disable=SC2086 # words
+	int_live shells $hide -- sleep 1000
+	atf_check -o ignore sbxctl kill "$sid"
+	exec 9>&-
+	wait "$live" || :
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_same "$before" "$(sbx_tree "$who_home")" "made on the host"
+	shells_native >native || :
+	atf_check -o inline:'got profile\n0\n' cat native
+	rm "$who_home/.profile"
+}
+shells_body()
+{
+	int_begin
+	int_each shells_one
+	int_end
+}
+
+atf_test_case planted
+planted_head()
+{
+	atf_set descr "B44: links that a session put where a hidden or \
+read-only path goes are data for its next start"
+	atf_set require.user root
+	atf_set timeout 120
+}
+planted_one()
+{
+	canary=$SBX_SCRATCH/canary
+	rm -rf "$canary"
+	mkdir -m 0777 "$canary"
+	mkdir "$P/x" "$P/z" "$P/fixed"
+	chown --reference="$P" "$P/x" "$P/z" "$P/fixed"
+	before=$(sbx_tree "$who_home")
+	run --keep --hide x/y --hide z/w/deep --hide l/k --hide up/tmp/canary \
+	    --hide self/tmp/canary --ro fixed -- sh -c '
+		rm -rf x z
+		ln -s "$0" x; ln -s /oldroot"$0" z; ln -s /oldroot/tmp/canary l
+		ln -s ../../../../oldroot up; ln -s /proc/self/root self
+		ln -s /proc/1/root p1; echo x >f' "$canary" >out 2>err ||
+	    atf_fail "$(cat err)"
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	for i in 1 2; do
+		got=0
+		sbxctl resume --keep "$sid" -- sh -c 'cat f; ls x/ l/ up/
+		    readlink x z l up self' >out 2>err </dev/null || got=$?
+		# It starts; what it made is as it made it, or is hidden.
+		atf_check -o match:'^x$' head -n 1 out
+		atf_check -o empty find "$canary" -mindepth 1
+		atf_check test ! -e /oldroot -a ! -e /tmp/canary
+		int_same "$before" "$(sbx_tree "$who_home")" "made on the host"
+	done
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+planted_body()
+{
+	int_begin
+	int_each planted_one
+	int_end
+}
+
 atf_init_test_cases()
 {
-	for c in absent closed moved links nested; do
+	for c in absent closed moved links nested levels \
+	    spelled later shells planted; do
 		atf_add_test_case "$c"
 	done
 }
