@@ -294,7 +294,7 @@ coding_one()
 			$cli --version && $cli --help && $cli --no-such-option
 		EOT
 		[ "$inside" -ne 0 ] || atf_fail "$cli took a wrong option"
-		version=$(sed -n "s/.*$cli[a-z-]*@\([0-9.]*\).*/\1/p" \
+		version=$(sed -n "s/.*${cli}[a-z-]*@\([0-9.]*\).*/\1/p" \
 		    "$SBX_SCRATCH/clis/versions")
 		atf_check -o match:"^[^ ]* *$version" -o match:'^Usage: ' \
 		    -o match:no-such-option cat "$cli_out"

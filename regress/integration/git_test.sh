@@ -95,8 +95,143 @@ builds_body()
 	int_end
 }
 
+atf_test_case remotes
+remotes_head()
+{
+	atf_set descr "B51: git config, remote add, push -u inside; none of it \
+is outside; a .git/config that is read-only or hidden"
+	atf_set require.user root
+	atf_set timeout 120
+}
+remotes_one()
+{
+	up=$who_home/up.git
+	int_as_owner "$P" git init -q --bare "$up"
+	before=$(sbx_tree "$P/.git" && sbx_tree "$up")
+	run --keep -- sh -exc '
+		git config some.key value
+		test "$(git config some.key)" = value
+		git remote add up "$0"
+		echo c >c; git add c; git commit -qm in-here
+		git push -q -u up main
+		test "$(git config branch.main.remote)" = up
+		git fetch -q up; git branch -vv; git status -sb
+		git remote rename up there; git branch -m main trunk
+		git config --unset some.key; git config --list >/dev/null
+		git -C "$0" log --format=%s main' "$up" >out 2>err ||
+	    atf_fail "$(cat out err)"
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	atf_check -o match:'^in-here$' -o match:'^## main...up/main$' cat out
+	int_same "$before" "$(sbx_tree "$P/.git" && sbx_tree "$up")" \
+	    "a real repository was touched"
+	before=$(int_bytes "$P/.git" && int_bytes "$up")
+	atf_check -o match:'A  c' -o match:'^1 file' -o match:'\.git/' \
+	    sbxctl changes "$sid"
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	int_same "$before" "$(int_bytes "$P/.git" && int_bytes "$up")" \
+	    "the landing touched a repository"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	# Asked to be so, it is: git says that, and the rest of it works.
+	for option in --ro --hide; do
+		run --keep $option .git/config -- sh -ec '
+			echo d >>c; git add c; git commit -qm d; git log -1
+			! git config some.key value; ! git remote add up x
+			git config some.key || ls -A .git' >out 2>err ||
+		    atf_fail "$(cat out err)"
+		sid=$(sbxctl ls | awk 'END { print $1 }')
+		# Nor is a half of it left.
+		atf_check -o not-match:'value|lock|:secret' cat out
+		atf_check -o match:'M  c|A  c' sbxctl changes "$sid"
+		atf_check -o ignore sbxctl rm --discard "$sid"
+		int_same "$before" "$(int_bytes "$P/.git" && int_bytes "$up")"
+	done
+	rm -r "$up"
+}
+remotes_body()
+{
+	int_begin
+	int_each remotes_one
+	int_end
+}
+
+atf_test_case planted
+planted_head()
+{
+	atf_set descr "C58: what a session configures git to run is run by no \
+review, no landing, and no git of the owner's afterwards"
+	atf_set require.user root
+	atf_set timeout 120
+}
+planted_one()
+{
+	pwn=$who_home/pwn
+	mkdir "$pwn"
+	chown --reference="$P" "$pwn"
+	int_live planted --env "PWN=$pwn" -- sh -c '
+		git config core.fsmonitor "touch $PWN/fsmonitor; false"
+		git config core.hooksPath hooks
+		git config diff.external "touch $PWN/external;:"
+		git config filter.x.clean "touch $PWN/clean; cat"
+		git config filter.x.smudge "touch $PWN/smudge; cat"
+		git config diff.x.textconv "touch $PWN/textconv; cat"
+		git config diff.x.command "touch $PWN/command;:"
+		git config merge.x.driver "touch $PWN/driver;:"
+		git config core.pager "touch $PWN/pager; cat"
+		git config core.sshCommand "touch $PWN/ssh;:"
+		git config alias.status "!touch $PWN/alias"
+		printf "* filter=x diff=x merge=x\n" >.gitattributes
+		printf "* filter=x diff=x\n" >.git/info/attributes
+		mkdir hooks; for h in post-checkout pre-commit post-index-change
+		do printf "#!/bin/sh\ntouch %s/$h\n" "$PWN" >hooks/$h
+		    cp hooks/$h .git/hooks/$h; chmod 755 hooks/$h .git/hooks/$h
+		done
+		printf "[core]\nfsmonitor = touch %s/more\n" "$PWN" >more
+		mkdir sub; git init -q sub; git -C sub config core.fsmonitor \
+		    "touch $PWN/sub; false"
+		echo x >sub/x; echo more >>a.txt
+		git status; git diff; git add a.txt
+		git commit -qm x; ls "$PWN"; rm "$PWN"/*
+		git config filter.x.process "touch $PWN/process"
+		git config include.path ../more
+		git config core.worktree "$PWN"; echo all planted
+		read -r l'
+	int_wait_file planted.out 'all planted'
+	# It is a trap: inside it goes off.
+	for f in fsmonitor command clean smudge pre-commit; do
+		grep -qx "$f" planted.out || atf_fail "$(cat planted.out)"
+	done
+	# Polled while it runs, then looked at, then landed.
+	for i in 1 2 3; do
+		atf_check -o match:'M  a.txt' sbxctl changes "$sid"
+	done
+	exec 9>&-
+	wait "$live" || :
+	atf_check -o match:'^\+more' sbxctl diff "$sid"
+	atf_check -o match:'A  hooks/pre-commit' -o match:'A  .gitattributes' \
+	    sbxctl changes "$sid"
+	atf_check -o ignore sbxctl patch -o - "$sid"
+	atf_check -o match:landed sbxctl apply --yes "$sid"
+	for c in "status --short" "diff" "diff HEAD" "add -A" "stash" \
+	    "stash pop" "commit -qam landed" "checkout -q -B other"; do
+		# shellcheck disable=SC2086 # words
+		int_as_owner "$P" git -C "$P" $c >git.out 2>&1 ||
+		    atf_fail "git $c: $(cat git.out)"
+	done
+	atf_check_equal "" "$(ls -A "$pwn")"
+	rmdir "$pwn"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+planted_body()
+{
+	int_begin
+	int_each planted_one
+	int_end
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case inside
 	atf_add_test_case builds
+	atf_add_test_case remotes
+	atf_add_test_case planted
 }

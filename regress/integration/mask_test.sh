@@ -349,7 +349,7 @@ spelled_one()
 		    sbxctl changes "$sid"
 		atf_check -o ignore sbxctl rm --discard "$sid"
 	done
-	rm -r "$who_home/lib" "$who_home/lproj"
+	rm -r "${who_home:?}/lib" "$who_home/lproj"
 }
 spelled_body()
 {
