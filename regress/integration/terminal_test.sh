@@ -274,11 +274,10 @@ injected_head()
 	atf_set descr "E82: TIOCSTI, TIOCLINUX, OSC 52 and title reports do not \
 reach the owner's shell"
 	atf_set require.user root
+	atf_set timeout 120
 }
-injected_body()
+injected_one()
 {
-	int_begin
-	int_who root
 	ctl="sbxctl run $AS"
 	at_terminal "$ctl -- $tools/inside forbidden; m=\$(stty -g)
 	    stty -icanon min 0 time 10; x=\$(dd bs=9 count=1 2>/dev/null)
@@ -286,9 +285,7 @@ injected_body()
 		expect got::
 		end
 	EOT
-	for n in 1 2 3 4 5; do
-		atf_check -o ignore grep '^ioctl EPERM' shown
-	done
+	atf_check_equal 5 "$(grep -c '^ioctl EPERM' shown)"
 	osc='printf "\033]52;c;ZXZpbA==\007\033]2;title\007\033[21t plain\n"'
 	at_terminal "$ctl -- sh -c '$osc'" <<-'EOT'
 		expect plain
@@ -310,6 +307,23 @@ injected_body()
 	for m in '?1049l' '?25h' '?2004l'; do
 		atf_check -o ignore grep -aF "[$m" shown
 	done
+	# Nor by a second command at a terminal of its own.
+	int_live held sh -c 'read -r l'
+	at_terminal "sbxctl exec $sid $tools/inside forbidden
+	    m=\$(stty -g); stty -icanon min 0 time 10
+	    x=\$(dd bs=9 count=1 2>/dev/null); stty \$m; echo got:\$x:" <<-'EOT'
+		expect got::
+		end
+	EOT
+	atf_check_equal 5 "$(grep -c '^ioctl EPERM' shown)"
+	exec 9>&-
+	wait "$live" || :
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+injected_body()
+{
+	int_begin
+	int_each injected_one
 	int_end
 }
 
