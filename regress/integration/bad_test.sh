@@ -284,6 +284,53 @@ state_unfit_body()
 	int_clean_check
 }
 
+atf_test_case state_lacks
+state_lacks_head()
+{
+	atf_set descr "A24: no attributes, or an overlay, below the state: the \
+line names what it lacks and how to go on, in both kinds of suite"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# lacks DIR WHAT: refused for that, by run and by doctor; nothing is left of it.
+lacks()
+{
+	chown "$who_user:" "$1"
+	chmod 700 "$1"
+	SBX_STATE=$1/s
+	for what in "can carry no layer: it lacks" "$2" \
+	    'SBX_STATE names the folder'; do
+		int_refused 125 "$what" run -- true
+	done
+	atf_check -s exit:1 -o match:"^fail  *state .*lacks.*$2" \
+	    -o match:'mend what says fail' sbxctl doctor
+	atf_check -o empty find "$1/s/s" -mindepth 1 -name '????????????'
+	int_wait sh -c 'umount "$0" 2>/dev/null' "$1"
+}
+state_lacks_one()
+{
+	ram=$SBX_SCRATCH/ram-$who_user over=$SBX_SCRATCH/over-$who_user
+	mkdir "$ram" "$over" "$over.up"
+	mount -t ramfs sbx-test "$ram"
+	lacks "$ram" attributes
+	mount -t tmpfs sbx-test "$over.up"
+	mkdir "$over.up/l" "$over.up/u" "$over.up/w"
+	mount -t overlay -o "lowerdir=$over.up/l,upperdir=$over.up/u,\
+workdir=$over.up/w" sbx-test "$over"
+	lacks "$over" RENAME_WHITEOUT
+	umount "$over.up"
+}
+state_lacks_body()
+{
+	int_begin
+	for w in root own; do
+		int_who "$w"
+		state_lacks_one
+	done
+	SBX_STATE=$int_root_state
+	int_end
+}
+
 atf_test_case state_full
 state_full_head()
 {
@@ -546,8 +593,8 @@ container_body()
 
 atf_init_test_cases()
 {
-	for c in repo names request usage state_unfit state_full state_room clients \
-	    locked powers container; do
+	for c in repo names request usage state_unfit state_lacks state_full \
+	    state_room clients locked powers container; do
 		atf_add_test_case "$c"
 	done
 }
