@@ -62,6 +62,35 @@ run_env_check(const char *command, const struct words *words)
 	}
 }
 
+/*
+ * A folder for temporary files below one that is fresh in a session is not
+ * there: mktemp(1) and others would fail, where without the name they take
+ * /tmp, which is the session's own.
+ */
+static void
+run_env_temporary(struct run *run)
+{
+	static const char *const names[] = { "TMPDIR", "TMP", "TEMP" };
+	static const char *const fresh[] = { "/tmp", "/run", "/dev" };
+	char		path[LIMIT_PATH + 1];
+	const char	*value, *rest;
+	size_t		i, j;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if ((value = env_get(&run->env, names[i])) == NULL ||
+		    path_clean(run->here, value, path, sizeof(path)) == -1 ||
+		    path_within(run->who.home, path) ||
+		    path_within(run->project, path))
+			continue;
+		for (j = 0; j < sizeof(fresh) / sizeof(fresh[0]); j++)
+			if ((rest = path_below(fresh[j], path)) != NULL &&
+			    *rest != '\0' && strcmp(path, "/dev/shm") != 0) {
+				env_unset(&run->env, names[i]);
+				break;
+			}
+	}
+}
+
 /* --env comes last and wins; what never enters a session is told. */
 static void
 run_env_asked(struct run *run)
@@ -103,6 +132,7 @@ run_env(struct run *run)
 		    run->who.uid);
 		run_set(&run->env, "XDG_RUNTIME_DIR", runtime);
 	}
+	run_env_temporary(run);
 	run_env_asked(run);
 }
 

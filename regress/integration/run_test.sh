@@ -143,6 +143,25 @@ c' sbxctl run $AS --repo "$P" --env K=V --env TZ=CET --env EMPTY= -- env -0
 	# Names that only begin like those, and the same name twice.
 	atf_check -o inline:'2 x\n' run --env A=1 --env A=2 --env LDX=x -- \
 	    sh -c 'echo $A $LDX'
+	environment_temporary
+}
+# A folder for temporary files that is not there inside is not named either.
+environment_temporary()
+{
+	say='echo "${TMPDIR-}${TMP-}${TEMP-}"; rm "$(mktemp)"'
+	mkdir -p /tmp/there /run/there
+	for t in /tmp/there /run/there/ /tmp/../tmp//there/deep /dev/there; do
+		atf_check -o inline:'\n' \
+		    env TMPDIR="$t" TMP="$t" TEMP="$t" run -- sh -c "$say"
+	done
+	rmdir /tmp/there /run/there
+	for t in /tmp /tmp/ /dev/shm /tmpdir "$who_home/tmp" "$P"; do
+		atf_check -o inline:"$t$t\n" env -u TMPDIR TMP="$t" TEMP="$t" \
+		    run -- sh -c "$say"
+	done
+	# Who names it all the same gets it.
+	atf_check -o inline:'/tmp/there\n' env TMP=/tmp/there \
+	    run --env TMP=/tmp/there -- sh -c 'echo "$TMP"'
 }
 environment_body()
 {
