@@ -80,7 +80,7 @@ run_env_temporary(struct run *run)
 		if ((value = env_get(&run->env, names[i])) == NULL ||
 		    path_clean(run->here, value, path, sizeof(path)) == -1 ||
 		    path_within(run->who.home, path) ||
-		    path_within(run->project, path))
+		    roots_over(&run->roots, path) != NULL)
 			continue;
 		for (j = 0; j < sizeof(fresh) / sizeof(fresh[0]); j++)
 			if ((rest = path_below(fresh[j], path)) != NULL &&
