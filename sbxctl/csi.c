@@ -41,9 +41,10 @@ csi_parse(const struct filter *f, size_t start, struct csi *csi)
 				    (b - '0');
 		} else if (b == ';' || b == ':') {
 			csi->given = true;
-			/* A list longer than any that matters here is SGR's. */
 			if (csi->n < CSI_PARAMS)
 				csi->n++;
+			else
+				csi->more = true;
 		} else if (b >= 0x20 && b <= 0x2f)
 			csi->inter = b;
 		else if (b >= 0x40 && b <= 0x7e)
@@ -63,6 +64,10 @@ mode_set(struct filter *f, uint32_t mode, bool on)
 	}
 	if (mode == 6 && on)
 		f->origin = true;
+	/* Not off again: whether the terminal saw what ends it as that, only
+	 * a reader of VT52's own sequences could tell. */
+	if (mode == 2 && !on)
+		f->vt52 = true;
 	for (i = 0; i < MODES; i++) {
 		if (filter_modes[i].mode != mode)
 			continue;
@@ -128,6 +133,8 @@ csi_modes_restored(struct filter *f, const struct csi *csi)
 	size_t	i, k;
 
 	for (i = 0; i < csi->n; i++) {
+		if (csi->p[i] == 2)
+			mode_set(f, 2, false);
 		if (csi->p[i] == 47 || csi->p[i] == 1047 || csi->p[i] == 1049)
 			mode_set(f, csi->p[i], true);
 		for (k = 0; k < MODES; k++)
@@ -309,6 +316,22 @@ filter_mute(struct filter *f, const uint32_t before[ANSWER_KINDS])
 	return (true);
 }
 
+/* VT52's sequences are others: nothing that is left out here would be known
+ * there. Modes beyond those that were read are not put back. */
+static bool
+csi_modes_forbidden(const struct csi *csi)
+{
+	size_t	i;
+
+	if (csi->prefix != '?' || (csi->final != 'h' && csi->final != 'l' &&
+	    csi->final != 'r'))
+		return (false);
+	for (i = 0; i < csi->n; i++)
+		if (csi->p[i] == 2 && csi->final != 'h')
+			return (true);
+	return (csi->more);
+}
+
 /* Title reports: the terminal types the title that the session has set. Media
  * copy: what is written goes to a printer, and not to the screen. */
 bool
@@ -316,6 +339,8 @@ csi_forbidden(const struct csi *csi)
 {
 	if (csi->inter != 0)
 		return (false);
+	if (csi_modes_forbidden(csi))
+		return (true);
 	return (csi->final == 'i' || (csi->final == 't' && csi->prefix == 0 &&
 	    (csi->p[0] == 20 || csi->p[0] == 21 || csi->p[0] > 0xffff)));
 }
@@ -402,6 +427,10 @@ filter_reset(struct filter *f, char *out, size_t size)
 	f->state = FILTER_GROUND;
 	f->esc = false;
 	f->holdlen = f->unitlen = 0;
+	/* Before all that VT52 does not know. */
+	if (f->vt52)
+		text_add(&t, "\033<");
+	f->vt52 = false;
 	reset_keys(f, &t);
 	if (f->alternate) {
 		text_add(&t, "\033[?%ul", f->alternate_mode);

@@ -105,48 +105,7 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 static bool
 osc_forbidden(const struct filter *f)
 {
-	/* The clipboard: 52, kitty's 5522, and iTerm2's 1337, which writes
-	 * files too, as kitty's 5113 does. */
-	return (!f->raw && (f->spoilt || f->number == 52 ||
-	    f->number == 1337 || f->number == 5113 || f->number == 5522 ||
-	    f->number > 0xffff));
-}
-
-static void
-string_asks(struct filter *f, uint8_t b)
-{
-	size_t	at = f->strlen++;
-
-	if (f->strkind == ']') {
-		if (b == '?' && f->last == ';')
-			f->asks++;
-	} else if (f->strkind == 'P') {
-		if (at == 1 && b == 'q' && (f->last == '$' || f->last == '+'))
-			f->asks++;
-		else if (b == ';' && f->asks > 0)
-			f->asks++;
-	} else if (f->strkind == '_' && at == 0 && b == 'G')
-		f->asks++;
-	f->last = b;
-}
-
-/* The string has ended and the terminal has got it whole. */
-static void
-string_note(struct filter *f)
-{
-	f->asked[ANSWER_STRING] += f->asks;
-	if (f->strkind != ']' || f->asks > 0)
-		return;
-	if (f->number >= 10 && f->number <= 19)
-		f->colours |= 1U << (f->number - 10);
-	else if (f->number == 4)
-		f->colours |= 1U << 31;
-	else if (f->number >= 110 && f->number <= 119)
-		f->colours &= ~(1U << (f->number - 110));
-	else if (f->number == 104)
-		f->colours &= ~(1U << 31);
-	else if (f->number == 8)
-		f->link = true;
+	return (!f->raw && (f->spoilt || !osc_listed(f)));
 }
 
 static void
@@ -156,10 +115,9 @@ string_begin(struct filter *f, uint8_t kind)
 	f->number = 0;
 	f->strlen = 0;
 	f->last = kind == ']' ? ';' : 0;
-	f->asks = 0;
-	f->esc = false;
-	f->state = kind == ']' ? FILTER_NUMBER : kind == 'P' ? FILTER_DCS :
-	    FILTER_STRING;
+	f->asks = f->fields = f->sets = 0;
+	f->given = f->notice = f->esc = false;
+	f->state = kind == ']' ? FILTER_NUMBER : FILTER_KIND;
 }
 
 static void
@@ -175,8 +133,7 @@ string_refuse(struct filter *f, struct sinkbuf *sb, enum filter_state state)
 static void
 string_open(struct filter *f, struct sinkbuf *sb)
 {
-	/* The graphics of kitty's are asked for and answered in them. */
-	if (!f->raw && (f->spoilt || (f->quiet && f->strkind == '_'))) {
+	if (!f->raw && f->spoilt) {
 		string_refuse(f, sb, FILTER_DROP);
 		return;
 	}
@@ -189,9 +146,10 @@ string_open(struct filter *f, struct sinkbuf *sb)
 static void
 string_end(struct filter *f, struct sinkbuf *sb, const uint8_t *p, size_t n)
 {
-	if (f->state == FILTER_NUMBER && osc_forbidden(f))
+	if ((f->state == FILTER_NUMBER && osc_forbidden(f)) ||
+	    (f->state == FILTER_KIND && !f->raw))
 		string_refuse(f, sb, FILTER_GROUND);
-	else if (f->state == FILTER_NUMBER || f->state == FILTER_DCS)
+	else if (f->state == FILTER_NUMBER || f->state == FILTER_KIND)
 		string_open(f, sb);
 	if (f->state == FILTER_STRING) {
 		string_note(f);
@@ -206,8 +164,11 @@ static void
 osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
+	enum string_verdict	verdict;
+
 	hold_add(f, p, n);
-	if (code >= '0' && code <= '9') {
+	if (code >= '0' && code <= '9' && !f->notice) {
+		f->given = true;
 		if (f->number <= 0xffff)
 			f->number = f->number * 10 + (code - '0');
 		return;
@@ -216,43 +177,36 @@ osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	 * Latin 1 for the lower: neither may hide a number. */
 	if (code < 0x20 || code == 0x7f)
 		return;
-	if (code >= 0x80)
+	if (code >= 0x80 && !f->notice)
 		f->spoilt = true;
-	if (osc_forbidden(f))
+	verdict = f->raw ? STRING_PASS : osc_judge(f, code);
+	if (verdict == STRING_DROP)
 		string_refuse(f, sb, FILTER_DROP);
-	else
+	else if (verdict == STRING_PASS)
 		string_open(f, sb);
 }
 
 /*
- * The first byte above the parameters says what it is. tmux hands the inside
- * of its own on to the terminal around it; "|" gives function keys what they
- * type, "{" letters another shape.
+ * The first bytes of a DCS or APC say what it is. tmux hands the inside of its
+ * own on to the terminal around it, in which ESC is doubled.
  */
 static void
-dcs_kind(struct filter *f, struct sinkbuf *sb, unsigned int code,
+string_kind(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
-	static const char	tmux[] = "tmux;";
+	enum string_verdict	verdict;
+	bool			tmux;
 
+	tmux = f->strkind == 'P' && f->strlen == 0 && code == 't';
+	verdict = f->raw ? STRING_PASS : string_judge(f, code);
 	hold_add(f, p, n);
 	string_asks(f, code < TEXT ? (uint8_t)code : 0);
 	if (f->quiet && !f->raw && f->asks > 0)
-		string_refuse(f, sb, FILTER_DROP);
-	else if (f->raw)
+		verdict = STRING_DROP;
+	if (verdict == STRING_DROP)
+		string_refuse(f, sb, tmux ? FILTER_TMUX : FILTER_DROP);
+	else if (verdict == STRING_PASS)
 		string_open(f, sb);
-	else if (f->number == f->strlen - 1 &&
-	    code == (unsigned char)tmux[f->number]) {
-		if (++f->number == sizeof(tmux) - 1)
-			string_refuse(f, sb, FILTER_TMUX);
-	} else if (f->number > 0)
-		string_open(f, sb);
-	else if (code == '|' || code == '{')
-		string_refuse(f, sb, FILTER_DROP);
-	else if (code >= 0x40 && code != 0x7f) {
-		f->spoilt = f->spoilt || code >= 0x80;
-		string_open(f, sb);
-	}
 }
 
 /*
@@ -266,7 +220,7 @@ esc_begin(struct filter *f, struct sinkbuf *sb)
 		bool	open = f->open;
 
 		f->open = false;
-		if (f->state == FILTER_NUMBER || f->state == FILTER_DCS)
+		if (f->state == FILTER_NUMBER || f->state == FILTER_KIND)
 			f->holdlen = 0;
 		hold_drop(f, sb);
 		f->open = open;
@@ -278,7 +232,7 @@ esc_begin(struct filter *f, struct sinkbuf *sb)
 
 /* ESC x, or its C1 form: what follows. True if it is a sequence's start. */
 static bool
-esc_introduces(struct filter *f, unsigned int c)
+esc_introduces(struct filter *f, struct sinkbuf *sb, unsigned int c)
 {
 	switch (c) {
 	case '[':
@@ -287,9 +241,16 @@ esc_introduces(struct filter *f, unsigned int c)
 	case ']':
 	case 'P':
 	case '_':
+		string_begin(f, (uint8_t)c);
+		return (true);
 	case '^':
 	case 'X':
+		/* No terminal needs one, whatever is in it. */
 		string_begin(f, (uint8_t)c);
+		if (f->raw)
+			string_open(f, sb);
+		else
+			string_refuse(f, sb, FILTER_DROP);
 		return (true);
 	}
 	return (false);
@@ -321,11 +282,8 @@ esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 			inter = f->hold[i];
 		coding = coding || f->hold[i] == '%';
 	}
-	if (inter == 0 && esc_introduces(f, code)) {
-		if (f->state == FILTER_STRING)
-			string_open(f, sb);
+	if (inter == 0 && esc_introduces(f, sb, code))
 		return;
-	}
 	f->state = FILTER_GROUND;
 	memcpy(before, f->asked, sizeof(before));
 	/* ESC %: another coding, in which other bytes are controls. */
@@ -353,11 +311,8 @@ c1_begin(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	}
 	esc_begin(f, sb);
 	hold_add(f, p, n);
-	if (esc_introduces(f, code - 0x40)) {
-		if (f->state == FILTER_STRING)
-			string_open(f, sb);
+	if (esc_introduces(f, sb, code - 0x40))
 		return;
-	}
 	f->state = FILTER_GROUND;
 	memcpy(before, f->asked, sizeof(before));
 	esc_note(f, 0, code - 0x40);
@@ -483,14 +438,14 @@ filter_unit(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		else
 			osc_number(f, sb, code, p, n);
 		break;
-	case FILTER_DCS:
-		dcs_kind(f, sb, code, p, n);
+	case FILTER_KIND:
+		string_kind(f, sb, code, p, n);
 		break;
 	case FILTER_STRING:
 		string_next(f, sb, code, p, n);
 		break;
 	case FILTER_DROP:
-		if (code == BEL)
+		if (code == BEL && f->strkind == ']')
 			f->state = FILTER_GROUND;
 		break;
 	case FILTER_TMUX:

@@ -19,7 +19,7 @@ enum filter_state {
 	FILTER_ESC,		/* ESC, and intermediates after it */
 	FILTER_CSI,
 	FILTER_NUMBER,		/* an OSC, its number not known yet */
-	FILTER_DCS,		/* a DCS, its kind not known yet */
+	FILTER_KIND,		/* a DCS or APC, its kind not known yet */
 	FILTER_STRING,		/* inside a string that goes through */
 	FILTER_DROP,		/* inside one that does not */
 	FILTER_TMUX,		/* the same, ESC doubled inside */
@@ -57,6 +57,10 @@ struct filter {
 	bool		 spoilt;	/* what is held cannot go through */
 	uint8_t		 strkind;	/* the string's: ] P _ ^ X */
 	uint32_t	 number;	/* of the OSC */
+	bool		 given;		/* it has one */
+	bool		 notice;	/* it is 9, and its first byte comes */
+	uint32_t	 fields;	/* of the OSC, begun so far */
+	uint32_t	 sets;		/* like colours: what it sets */
 	size_t		 strlen;	/* bytes of the string so far */
 	uint8_t		 last;		/* the last of them */
 	uint32_t	 asks;		/* answers that the string asks for */
@@ -67,6 +71,7 @@ struct filter {
 	bool		 cursor_style, modify_keys;
 	bool		 link;		/* OSC 8: text is one */
 	bool		 status;	/* CSI 1 $ }: to the status line */
+	bool		 vt52;		/* CSI ? 2 l, once */
 	bool		 origin;	/* mode 6 was set, once */
 	uint32_t	 colours;	/* bit n: OSC 10 + n; 31: palette */
 	bool		 alternate;	/* screen */
@@ -96,7 +101,7 @@ size_t	filter_reset(struct filter *, char *out, size_t size);
 uint32_t filter_pending(const struct filter *);
 
 /*
- * Shared by filter.c, plain.c, csi.c and answers.c.
+ * Shared by filter.c, strings.c, plain.c, csi.c and answers.c.
  */
 /* Where output goes while one call of filter_out runs. NULL: nowhere. */
 struct sinkbuf {
@@ -113,6 +118,7 @@ struct csi {
 	uint32_t	 p[CSI_PARAMS];
 	size_t		 n;		/* how many were given, at least one */
 	bool		 given;		/* any digit at all */
+	bool		 more;		/* than are in p */
 };
 
 /* Takes apart what is held, from start on. */
@@ -124,6 +130,21 @@ bool	csi_forbidden(const struct csi *);
 /* True where what has been noted since then asks the terminal, and must not:
  * then it has not been asked. */
 bool	filter_mute(struct filter *, const uint32_t before[ANSWER_KINDS]);
+
+/* What is held of a string: does it pass, or does it take more to know? */
+enum string_verdict { STRING_MORE, STRING_PASS, STRING_DROP };
+
+/* An OSC of this number passes. */
+bool	osc_listed(const struct filter *);
+/* The byte after an OSC's number. */
+enum string_verdict osc_judge(struct filter *, unsigned int code);
+/* The first bytes of a DCS or APC. */
+enum string_verdict string_judge(const struct filter *, unsigned int code);
+/* A byte of a string: counts what it asks for and sets. */
+void	string_asks(struct filter *, uint8_t);
+/* The string has ended and the terminal has got it whole. */
+void	string_note(struct filter *);
+
 /* ESC c: all is as at the start. */
 void	filter_full(struct filter *);
 /* ESC 8 and the like: what was saved is there again, whatever that was. */

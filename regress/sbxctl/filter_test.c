@@ -106,7 +106,14 @@ static const struct row	passes[] = {
 	{ "charset", "\033(0lqk\033(B", NULL },
 	{ "keypad", "\033=\033>", NULL },
 	{ "save, restore", "\0337\0338", NULL },
-	{ "tmux by its name only", "\033Ptm;x\033\\", NULL },
+	{ "notification, progress",
+	  "\033]9;\342\234\205 done\a\033]9;4;1;50\a"
+	  "\033]9;text\033\\", NULL },
+	{ "Linux's palette, without an end", "\033]Rtext\033[m\033]P1ff0000t",
+	  NULL },
+	{ "16 modes", "\033[?1;5;6;7;25;1;1;1;1;1;1;1;1;1;1;1000h", NULL },
+	{ "mode 2 that is none of VT52's", "\033[2l\033[?2h\033[?12;22l",
+	  NULL },
 	{ "clipboard's number as a string's text", "\033]0;52;c;eA==\a",
 	  NULL },
 	{ "mode 21, colour 21", "\033[?21h\033[21m\033[21;21H", NULL },
@@ -163,6 +170,39 @@ static const struct row	dropped[] = {
 	  "ab" },
 	{ "function keys, C1", "a\302\2201|17/6C\302\234b", "ab" },
 	{ "letters of another shape", "a\033P1;1;1{ @????\033\\b", "ab" },
+	{ "kitty's commands", "a\033P@kitty-echo|YXBwbHk=\033\\b"
+	  "\033P@kitty-cmd{}\033\\c\033P@kitty-edit|x\033\\d"
+	  "\033P@kitty-ssh|x\033\\e", "abcde" },
+	{ "kitty's commands, BEL inside, CAN at the end",
+	  "a\033P@kitty-echo|\aYXBwbHk=\030b", "a\030b" },
+	{ "kitty's commands, C1", "a\302\220@kitty-echo|x\302\234b"
+	  "\220@kitty-cmd\234c", "abc" },
+	{ "tmux's control mode", "a\033P1000p%begin\033\\b", "ab" },
+	{ "DCS of no known kind", "a\033P=1s\033\\b\033P1$tx\033\\c"
+	  "\033P+pq\033\\d\033P1+q\033\\e\033P$$q\033\\f\033P>|x\033\\g",
+	  "abcdefg" },
+	{ "DCS, controls before the kind", "a\033P\nq\033\\b\033P$\nq\033\\c",
+	  "abc" },
+	{ "DCS without a kind", "a\033P\033\\b\033P1;2\033\\c\033P+\033\\d",
+	  "abcd" },
+	{ "DCS that begins as tmux's", "a\033Ptm;\033\033x\033\\b", "ab" },
+	{ "editors' commands", "a\033]51;[\"call\",\"Tapi_x\",[]]\ab"
+	  "\033]51;Eview-file x\033\\c", "abc" },
+	{ "ConEmu's commands", "a\033]9;7;cmd\ab\033]9;6;x\ac\033]9;10\ad"
+	  "\033]9;\n7;cmd\ae", "abcde" },
+	{ "other numbers", "a\033]3;P=v\ab\033]50;x\ac\033]99;i=1;x\ad"
+	  "\033]633;E;x\ae\033]777;notify;a;b\af\033]21;a=b\ag"
+	  "\033]5;0;red\ah\033]22;x\ai", "abcdefghi" },
+	{ "a number without its end", "a\0332 ]0\033]2 52;c\ab\033]0x;t\ac",
+	  "a\0332 ]0bc" },
+	{ "no number", "a\033];52;c;x\ab\033]lt\033\\c\033]\ad", "abcd" },
+	{ "APC but for pictures", "a\033_x\033\\b\033_;G\033\\c\033_\033\\d",
+	  "abcd" },
+	{ "PM, SOS", "a\033^x\033\\b\033Xx\ay\033\\c\302\236x\302\234d"
+	  "\230x\234e", "abcde" },
+	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le", "abcde" },
+	{ "more modes than are read", "a\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;"
+	  "1000hb\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;2lc", "abc" },
 	{ "to the printer", "a\033[5ib\033[?5ic\033[4i", "abc" },
 	{ "title report", "a\033[21tb", "ab" },
 	{ "icon report", "a\033[20tb", "ab" },
@@ -223,10 +263,23 @@ ATF_TC_BODY(overlong, tc)
 	longer("zeros, clipboard", "a\033]", '0', "52;c;x\ab");
 }
 
+static uint32_t
+asked_raw(const char *text)
+{
+	struct filter	f;
+	uint8_t		out[ROOM];
+
+	filter_init(&f, true, true);
+	filter_out(&f, (const uint8_t *)text, strlen(text), out);
+	return (filter_pending(&f));
+}
+
 ATF_TC_WITHOUT_HEAD(raw);
 ATF_TC_BODY(raw, tc)
 {
 	static const char	in[] = "a\033]52;c;x\a\033[21t\033[?1049h";
+	static const char	vt52[] = "\033[?1h\033[?2l\033Y\033<\033c"
+				    "\033[?5h";
 	struct filter		f;
 	uint8_t			out[ROOM];
 	char			buf[256];
@@ -240,6 +293,18 @@ ATF_TC_BODY(raw, tc)
 	n = filter_reset(&f, buf, sizeof(buf));
 	buf[n] = '\0';
 	ATF_REQUIRE_STREQ(buf, "\033[?1049l");
+	/* VT52 first, whatever seems to have ended it. */
+	filter_out(&f, (const uint8_t *)vt52, sizeof(vt52) - 1, out);
+	n = filter_reset(&f, buf, sizeof(buf));
+	buf[n] = '\0';
+	ATF_REQUIRE_STREQ(buf, "\033<\033[?5l");
+	ATF_REQUIRE_EQ(filter_reset(&f, buf, sizeof(buf)), 0);
+	/* What asks is counted, which answers are swallowed by. */
+	ATF_CHECK_EQ(asked_raw("\033]21;foreground=?;background=?\a"), 1);
+	ATF_CHECK_EQ(asked_raw("\033]21;foreground=red\a"), 0);
+	ATF_CHECK_EQ(asked_raw("\033]99;i=1:p=?;\033\\"), 1);
+	ATF_CHECK_EQ(asked_raw("\033]99;i=1;text\033\\"), 0);
+	ATF_CHECK_EQ(asked_raw("\033]2;a=?\a"), 0);
 }
 
 /* Wrap mode, shift, character set, attributes. */
@@ -302,6 +367,11 @@ ATF_TC_BODY(puts_back, tc)
 	reset_is("\033]11;?\a", "");
 	reset_is("\033]4;1;red\a", "\033]104\033\\");
 	reset_is("\033]12;red\a\033]112\a", "");
+	/* Several in one, with questions among them. */
+	reset_is("\033]10;red;?;blue\a", "\033]110\033\\\033]112\033\\");
+	reset_is("\033]4;1;?;2;red\a", "\033]104\033\\");
+	reset_is("\033]4;1;red;2;red\a\033]104;1\a", "\033]104\033\\");
+	reset_is("\033]4;1;?;2;?\a", "");
 	/* What was saved and has come back, whatever it was: until it is set
 	 * again in so many words. */
 	reset_is("\033[8m\0337\033[m\0338", RESTORED);

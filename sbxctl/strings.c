@@ -1,0 +1,119 @@
+/*
+ * Strings (OSC, DCS, APC): which ones go through, what they ask for, and what
+ * they set. A list of what passes, since every terminal has inventions of its
+ * own, and more come: kitty's DCS run commands, tmux and vim take theirs by
+ * other numbers.
+ */
+#include "filter.h"
+
+/* Titles, colours, the folder, links, notifications, marks of the prompt. All
+ * that they set is put back, but for titles and folders. */
+static const struct {
+	uint16_t	from, to;
+} osc_list[] = {
+	{ 0, 2 }, { 4, 4 }, { 7, 9 }, { 10, 19 }, { 104, 104 }, { 110, 119 },
+	{ 133, 133 },
+};
+
+bool
+osc_listed(const struct filter *f)
+{
+	size_t	i;
+
+	for (i = 0; f->given && i < sizeof(osc_list) / sizeof(osc_list[0]);
+	    i++)
+		if (f->number >= osc_list[i].from &&
+		    f->number <= osc_list[i].to)
+			return (true);
+	return (false);
+}
+
+enum string_verdict
+osc_judge(struct filter *f, unsigned int code)
+{
+	/* ConEmu's commands begin with a number, one of which starts a
+	 * program; 4 is a bar of progress. The rest is a notification. */
+	if (f->notice)
+		return (code >= '0' && code <= '9' && code != '4' ?
+		    STRING_DROP : STRING_PASS);
+	/* Linux's own palette: these have no end, and what follows would be
+	 * lost with them. */
+	if (!f->given && (code == 'P' || code == 'R'))
+		return (STRING_PASS);
+	if (code != ';' || !osc_listed(f))
+		return (STRING_DROP);
+	f->notice = f->number == 9;
+	return (f->notice ? STRING_MORE : STRING_PASS);
+}
+
+/* Sixels have numbers before their "q", questions for settings and
+ * capabilities one more byte; kitty's pictures are the only APC. */
+enum string_verdict
+string_judge(const struct filter *f, unsigned int code)
+{
+	if (f->strkind == '_')
+		return (code == 'G' ? STRING_PASS : STRING_DROP);
+	if (code == 'q')
+		return (STRING_PASS);
+	if (f->last == '$' || f->last == '+')
+		return (STRING_DROP);
+	if ((code >= '0' && code <= '9') || code == ';' ||
+	    (f->strlen == 0 && (code == '$' || code == '+')))
+		return (STRING_MORE);
+	return (STRING_DROP);
+}
+
+/* A field of an OSC begins: a question, or a value. */
+static void
+field_begins(struct filter *f, uint8_t b)
+{
+	uint32_t	at = f->fields++;
+
+	if (b == '?')
+		f->asks++;
+	else if (f->number >= 10 && f->number + at <= 19)
+		f->sets |= 1U << (f->number - 10 + at);
+	else if (f->number == 4 && at % 2 == 1)
+		f->sets |= 1U << 31;
+}
+
+void
+string_asks(struct filter *f, uint8_t b)
+{
+	size_t	at = f->strlen++;
+
+	if (f->strkind == ']') {
+		if (f->last == ';')
+			field_begins(f, b);
+		/* Kitty's colours and notifications: one answer for all. */
+		else if (b == '?' && f->last == '=' &&
+		    (f->number == 21 || f->number == 99))
+			f->asks = 1;
+	} else if (f->strkind == 'P') {
+		if (at == 1 && b == 'q' && (f->last == '$' || f->last == '+'))
+			f->asks++;
+		else if (b == ';' && f->asks > 0)
+			f->asks++;
+	} else if (f->strkind == '_' && at == 0 && b == 'G')
+		f->asks++;
+	f->last = b;
+}
+
+void
+string_note(struct filter *f)
+{
+	bool	all = f->strlen == 0;	/* resets are of all colours then */
+
+	f->asked[ANSWER_STRING] += f->asks;
+	if (f->strkind != ']')
+		return;
+	f->colours |= f->sets;
+	if (f->number >= 110 && f->number <= 119 && all)
+		f->colours &= ~(1U << (f->number - 110));
+	else if (f->number == 104 && all)
+		f->colours &= ~(1U << 31);
+	else if (f->number == 21 && f->asks == 0)
+		f->colours = ~0U;
+	else if (f->number == 8)
+		f->link = true;
+}
