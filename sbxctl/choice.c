@@ -75,7 +75,10 @@ choice_ask(const char *question, const char *const *words)
 
 	choice_signal = 0;
 	choice_signals(choice_on_signal);
-	/* What was typed before the question is no answer to it. */
+	/* What was typed before the question is no answer to it, nor what the
+	 * terminal sends on a session's word. */
+	fflush(stdout);
+	terminal_settle(STDIN_FILENO, STDOUT_FILENO);
 	tcflush(STDIN_FILENO, TCIFLUSH);
 	do {
 		printf("%s", question);

@@ -282,6 +282,9 @@ void	terminal_restore(void);
 /* The same, and swallows the answers that are still on their way, to queries
  * that the session sent and did not wait for. */
 void	terminal_leave(void);
+/* Before a question: waits, but not for ever, until all has come that the
+ * terminal sends by itself, and throws it away. */
+void	terminal_settle(int in, int out);
 
 /*
  * sink.c: output that never blocks us, nor changes what others have open.

@@ -1,6 +1,7 @@
 #include <sys/ioctl.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 
 #define TERMINAL_WRITE_MS	1000
 #define TERMINAL_ANSWER_MS	500
+/* Before a question: what comes late may be taken for its answer. */
+#define TERMINAL_SETTLE_MS	1000
 
 static struct {
 	bool		 raw;
@@ -101,16 +104,13 @@ terminal_restore(void)
  * shell after it stays where it is.
  */
 static void
-terminal_swallow(void)
+terminal_swallow(struct filter *f, int ms)
 {
 	static const char	 query[] = "\033[5n";
 	struct pollfd		 pfd = { .fd = terminal.in, .events = POLLIN };
-	struct filter		*f = terminal.filter;
-	int64_t			 end = now_ms() + TERMINAL_ANSWER_MS, left;
+	int64_t			 end = now_ms() + ms, left;
 	uint8_t			 byte;
 
-	if (filter_pending(f) == 0)
-		return;
 	terminal_write(query, sizeof(query) - 1);
 	f->asked[ANSWER_OK]++;
 	while (f->asked[ANSWER_OK] > 0 && (left = end - now_ms()) > 0) {
@@ -121,12 +121,47 @@ terminal_swallow(void)
 	}
 }
 
+/*
+ * The session may have made the terminal send more than was counted, by what
+ * nobody here knows of: so it is asked in any case. Without echo, which would
+ * show what is thrown away, but with the keys that interrupt.
+ */
+void
+terminal_settle(int in, int out)
+{
+	static struct filter	 none;
+	struct filter		*f = terminal.filter;
+	struct termios		 before, now;
+	const char		*term = getenv("TERM");
+
+	terminal.in = in;
+	terminal.out = out;
+	/* It would show the query. */
+	if (term != NULL && strcmp(term, "dumb") == 0)
+		return;
+	if (tcgetattr(in, &before) == -1)
+		return;
+	now = before;
+	now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	now.c_cc[VMIN] = 1;
+	now.c_cc[VTIME] = 0;
+	if (tcsetattr(in, TCSANOW, &now) == -1)
+		return;
+	if (f == NULL) {
+		filter_init(&none, true, false);
+		f = &none;
+	}
+	terminal_swallow(f, TERMINAL_SETTLE_MS);
+	tcsetattr(in, TCSANOW, &before);
+}
+
 void
 terminal_leave(void)
 {
 	if (!terminal.raw)
 		return;
 	terminal_modes();
-	terminal_swallow();
+	if (filter_pending(terminal.filter) > 0)
+		terminal_swallow(terminal.filter, TERMINAL_ANSWER_MS);
 	terminal_restore();
 }

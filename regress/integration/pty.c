@@ -1,5 +1,5 @@
 /*
- * A terminal with somebody at it: pty [-r N] [-c N] [-w N] SCRIPT COMMAND...
+ * A terminal with somebody at it: pty [-a] [-r N] [-c N] [-w N] SCRIPT CMD...
  * runs the command on a new terminal and does what the script's lines say:
  *	expect TEXT	wait for it in what came since the last expect
  *	never TEXT	it has not come at all so far
@@ -16,6 +16,7 @@
  *	await FILE	of another's
  *	hangup		the terminal goes away
  *	end		wait for the command's end
+ * With -a it answers CSI 5 n by itself, as terminals do.
  * TEXT has C's escapes (\n \r \t \e \\ \xHH). All that was shown is written to
  * stdout. The status is the command's, 128+n by signal n; 99 with a line on
  * stderr where the script was not followed.
@@ -46,7 +47,8 @@ static long	 patience_ms = 20000;	/* -w, in seconds */
 static pid_t	 child;
 static char	*shown;
 static size_t	 nshown, room, seen, total;
-static bool	 forget;
+static bool	 forget, answers;
+static size_t	 answered;		/* up to here in shown */
 
 static long
 now_us(void)
@@ -71,6 +73,24 @@ shorten(void)
 	memmove(shown, shown + drop, TAIL);
 	nshown = TAIL;
 	seen = seen > drop ? seen - drop : 0;
+	answered = answered > drop ? answered - drop : 0;
+}
+
+static void
+answer(void)
+{
+	static const char	query[] = "\033[5n";
+	char			*at;
+
+	while (answers && nshown > answered && (at = memmem(shown + answered,
+	    nshown - answered, query, sizeof(query) - 1)) != NULL) {
+		answered = (size_t)(at - shown) + sizeof(query) - 1;
+		if (write(master, "\033[0n", 4) != 4)
+			err(NOT_FOLLOWED, "an answer");
+	}
+	/* A half of one at the end may go on. */
+	if (nshown - answered > sizeof(query))
+		answered = nshown - sizeof(query);
 }
 
 /* Reads what is there, waiting up to ms for it; false at the end. */
@@ -103,6 +123,7 @@ take(int ms)
 	}
 	nshown += (size_t)n;
 	total += (size_t)n;
+	answer();
 	return (true);
 }
 
@@ -381,8 +402,11 @@ main(int argc, char **argv)
 	FILE		*script;
 	int		 c, status;
 
-	while ((c = getopt(argc, argv, "+r:c:w:")) != -1)
+	while ((c = getopt(argc, argv, "+ar:c:w:")) != -1)
 		switch (c) {
+		case 'a':
+			answers = true;
+			break;
 		case 'r':
 			ws.ws_row = (unsigned short)strtol(optarg, NULL, 10);
 			break;
@@ -396,8 +420,8 @@ main(int argc, char **argv)
 			return (NOT_FOLLOWED);
 		}
 	if (argc - optind < 2)
-		errx(NOT_FOLLOWED, "usage: pty [-r N] [-c N] [-w N] script "
-		    "command");
+		errx(NOT_FOLLOWED, "usage: pty [-a] [-r N] [-c N] [-w N] "
+		    "script command");
 	if ((script = fopen(argv[optind], "re")) == NULL)
 		err(NOT_FOLLOWED, "%s", argv[optind]);
 	start(argv + optind + 1, &ws);

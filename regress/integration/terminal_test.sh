@@ -2,13 +2,14 @@
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 # at_terminal COMMAND...: the steps come from stdin; sbxctl runs in a shell
-# that has the terminal's modes before and after.
+# that has the terminal's modes before and after. The terminal answers CSI 5 n
+# unless $terminal says other options for pty.
 at_terminal()
 {
 	cat >steps
 	stty_before='stty -g >before'
 	status=0
-	(cd "$P" && TERM=xterm exec pty -r 30 -c 100 "$OLDPWD/steps" \
+	(cd "$P" && TERM=xterm exec pty ${terminal--a} -r 30 -c 100 "$OLDPWD/steps" \
 	    sh -c "cd '$OLDPWD'; stty -g >before; cd '$P'; s=0; $* || s=\$?
 	    cd '$OLDPWD'; stty -g >after; exit \$s") >shown 2>wrong ||
 	    status=$?
@@ -298,6 +299,32 @@ injected_one()
 		expect plain
 		end
 	EOT
+	# kitty types what is in it, and iTerm2, vim and emacs take commands.
+	for osc in 'P@kitty-echo|YXBwbHk=' 'P@kitty-cmd{}' P1000p \
+	    ']51;["call","Tapi_x",[]]' _x ^x; do
+		at_terminal "$ctl -- printf '\\033%s\\033\\\\plain\\n' '$osc'" <<-EOT
+			expect plain
+			end
+			never $osc
+		EOT
+	done
+	# A terminal that types for the session, and is slow: what it has typed
+	# when the question comes is no answer to it.
+	terminal=
+	at_terminal "$ctl -- sh -c 'echo l >late'" <<-'EOT'
+		expect \e[5n
+		sleep 300
+		never [a/d/K/v]
+		send apply\e[0n
+		expect [a/d/K/v]
+		send \n
+		expect is kept
+		end
+	EOT
+	unset terminal
+	atf_check test ! -e "$P/late"
+	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
+	atf_check -o ignore sbxctl rm --discard "$sid"
 	# Modes that a full-screen program left on are put back.
 	at_terminal "$ctl -- sh -c 'printf \"\033[?1049h\033[?25l\033[?2004h\"
 	    kill -9 \$\$'" <<-'EOT'

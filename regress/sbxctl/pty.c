@@ -51,6 +51,20 @@ pty_start(struct pty *p, unsigned short rows, unsigned short cols,
 	}
 }
 
+static void
+pty_answer(struct pty *p)
+{
+	static const char	query[] = "\033[5n", answer[] = "\033[0n";
+	char			*at;
+
+	while (p->answers && (at = memmem(p->out + p->answered,
+	    p->len - p->answered, query, strlen(query))) != NULL) {
+		p->answered = (size_t)(at - p->out) + strlen(query);
+		ATF_REQUIRE_EQ(write(p->master, answer, strlen(answer)),
+		    (ssize_t)strlen(answer));
+	}
+}
+
 /* What there is now; false at the end of it. */
 static bool
 pty_take(struct pty *p)
@@ -68,6 +82,7 @@ pty_take(struct pty *p)
 	memcpy(p->out + p->len, buf, (size_t)n);
 	p->len += (size_t)n;
 	p->out[p->len] = '\0';
+	pty_answer(p);
 	return (n > 0);
 }
 

@@ -6,6 +6,7 @@
 #define REGRESS_SBXCTL_PTY_H
 
 #include <sys/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <termios.h>
 
@@ -16,6 +17,8 @@ struct pty {
 	char		*out;		/* all it has shown, NUL-ended */
 	size_t		 len, room;
 	size_t		 mark;		/* pty_expect looks from here on */
+	bool		 answers;	/* CSI 5 n, as terminals do */
+	size_t		 answered;	/* up to here */
 };
 
 /* argv's first word is a path. The terminal is its controlling one. */

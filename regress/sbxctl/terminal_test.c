@@ -29,6 +29,7 @@ fake_start(const char *does)
 	setenv("FAKE", does, 1);
 	setenv("FAKE_PROJECT", test_path("project"), 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
+	setenv("TERM", "xterm", 1);
 	ATF_REQUIRE((fake = fork()) != -1);
 	if (fake == 0) {
 		execl(test_program("regress/sbxctl/fake"), "fake", "suite",
@@ -366,6 +367,7 @@ choose(const char *answer, const char *want, const char *never)
 
 	forget();
 	start(&p, "run", "exit:9", NULL);
+	p.answers = true;
 	pty_expect(&p, "6 files changed, 3 insertions(+), 2 deletions(-)");
 	pty_expect(&p, "apply, discard, keep, or view? [a/d/K/v] ");
 	pty_say(&p, answer);
@@ -441,6 +443,61 @@ ATF_TC_BODY(choice_typed_ahead, tc)
 	pty_say(&p, "k\r");
 	ends(&p, 0);
 	not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+	pty_free(&p);
+	fake_stop();
+}
+
+/* Nor does what the terminal sends late, also where nothing was seen to ask
+ * for it: it is asked itself, and answers in order. */
+ATF_TC_WITHOUT_HEAD(choice_late);
+ATF_TC_BODY(choice_late, tc)
+{
+	static const char *const	late[] = { "apply", "apply\r", "a\ra\r",
+					    "\033]11;a\033\\a\r" };
+	struct pty			p;
+	size_t				i;
+
+	fake_start("changes");
+	for (i = 0; i < sizeof(late) / sizeof(late[0]); i++) {
+		start(&p, "run", "exit:0", NULL);
+		pty_expect(&p, "\033[5n");
+		pty_read(&p, 300);
+		ATF_CHECK(strstr(p.out, "[a/d/K/v]") == NULL);
+		pty_say(&p, late[i]);
+		pty_say(&p, "\033[0n");
+		pty_expect(&p, "[a/d/K/v] ");
+		ATF_CHECK(strstr(p.out, "apply\r") == NULL);
+		pty_say(&p, "\r");
+		ends(&p, 0);
+		not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+		pty_free(&p);
+	}
+	/* One that does not answer is waited for a while; ^C breaks it off. */
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "\033[5n");
+	pty_say(&p, "\003");
+	pty_expect(&p, "[a/d/K/v] ");
+	ends(&p, 0);
+	not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+	pty_free(&p);
+	/* Answers to what the session has asked do not stand for it. */
+	start(&p, "run", "out:\\e[5n", "exit:0", NULL);
+	pty_expect(&p, "\033[5n");
+	pty_expect(&p, "\033[5n");
+	pty_expect(&p, "\033[5n");
+	pty_say(&p, "\033[0n\033[0na\ra\r\033[0n");
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "\r");
+	ends(&p, 0);
+	not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+	pty_free(&p);
+	/* A terminal that shows all there is to it is not asked. */
+	setenv("TERM", "dumb", 1);
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "\r");
+	ends(&p, 0);
+	ATF_CHECK(strstr(p.out, "\033") == NULL);
 	pty_free(&p);
 	fake_stop();
 }
@@ -548,6 +605,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, choice);
 	ATF_TP_ADD_TC(tp, choice_hangup);
 	ATF_TP_ADD_TC(tp, choice_typed_ahead);
+	ATF_TP_ADD_TC(tp, choice_late);
 	ATF_TP_ADD_TC(tp, choice_keeps);
 	ATF_TP_ADD_TC(tp, apply_asks);
 	ATF_TP_ADD_TC(tp, diff);
