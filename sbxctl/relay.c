@@ -2,6 +2,7 @@
  * An attached session: its terminal or its pipes, until its command has
  * ended. Output never waits for input, nor input for output.
  */
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <errno.h>
 #include <langinfo.h>
@@ -22,6 +23,15 @@
 #define RELAY_HANGUP_MS		5000
 /* The rest of a key that begins with Escape comes at once, or was none. */
 #define RELAY_ESCAPE_MS		50
+/* What puts a terminal back is not as long. */
+#define RELAY_RESET		2048
+
+/* Where output goes; it is looked through where that is a terminal. */
+struct outlet {
+	struct sink	 sink;
+	bool		 terminal;
+	struct filter	 filter;
+};
 
 struct relay {
 	struct conn	*c;
@@ -29,8 +39,8 @@ struct relay {
 	bool		 present;	/* what comes is not from before us */
 	bool		 turn;		/* we have typed last */
 	struct keys	*keys;
-	struct filter	 filter;
-	struct sink	 out, err;
+	struct outlet	 out, err;
+	bool		 one;		/* both are the same terminal */
 	int		 signals;	/* signalfd */
 	bool		 in_open;
 	bool		 pipe_told;	/* SIGPIPE has been sent */
@@ -130,7 +140,7 @@ relay_input(struct relay *r)
 		return;
 	if (n > 0) {
 		if (r->tty)
-			filter_in(&r->filter, buf, (size_t)n);
+			filter_in(&r->out.filter, buf, (size_t)n);
 		if (r->keys != NULL)
 			relay_keys(r, buf, (size_t)n);
 		else
@@ -144,27 +154,32 @@ relay_input(struct relay *r)
 		relay_send(r, MSG_EOF, NULL);
 }
 
+/* A sequence that begins in one stream and ends in the other is whole to a
+ * terminal that has both: they are one to the filter, too. */
 static void
 relay_on_data(struct relay *r, const struct m_DATA *data)
 {
-	struct sink	*s = data->n == 2 && !r->tty ? &r->err : &r->out;
+	struct outlet	*o = data->n == 2 && !r->tty && !r->one ? &r->err :
+			    &r->out;
 	uint8_t		*p;
 	size_t		 n = data->d.len;
 
-	p = sink_room(s, n + FILTER_HOLD + 16);
-	if (r->tty)
-		n = filter_out(&r->filter, data->d.p, n, p);
+	p = sink_room(&o->sink, n + FILTER_HOLD + 16);
+	if (o->terminal)
+		n = filter_out(&o->filter, data->d.p, n, p);
 	else
 		memcpy(p, data->d.p, n);
-	sink_added(s, n);
+	sink_added(&o->sink, n);
 }
 
 /* Queries are for the terminal of the one who types, and only while whoever
- * has asked still waits. */
+ * has asked still waits. Where that one's input is none of a terminal's, the
+ * answers are the next shell's. */
 static void
 relay_quiet(struct relay *r)
 {
-	r->filter.quiet = !r->present || !r->turn;
+	r->out.filter.quiet = !r->tty || !r->present || !r->turn;
+	r->err.filter.quiet = true;
 }
 
 /* What follows does not go on where we are: a sequence is broken off. */
@@ -191,12 +206,26 @@ relay_on_error(struct relay *r, const struct msg *msg)
 	r->ended = true;
 }
 
+/* A terminal that is ours has terminal.c for it. */
+static void
+outlet_close(struct outlet *o, bool ours)
+{
+	char	*p;
+
+	if (o->terminal && !ours) {
+		p = (char *)sink_room(&o->sink, RELAY_RESET);
+		sink_added(&o->sink, filter_reset(&o->filter, p,
+		    RELAY_RESET));
+	}
+	sink_close(&o->sink);
+}
+
 /* What has come is written before we say that no more will. */
 static void
 relay_drain(struct relay *r)
 {
-	sink_close(&r->out);
-	sink_close(&r->err);
+	outlet_close(&r->out, r->tty);
+	outlet_close(&r->err, false);
 }
 
 static void
@@ -262,8 +291,8 @@ relay_socket(struct relay *r)
 	if (n == -1 && errno == EAGAIN)
 		return;
 	relay_messages(r);
-	sink_try(&r->out);
-	sink_try(&r->err);
+	sink_try(&r->out.sink);
+	sink_try(&r->err.sink);
 	if (!r->ended && n <= 0) {
 		relay_drain(r);
 		if (r->joined)
@@ -315,9 +344,10 @@ relay_on_signal(struct relay *r)
 static void
 relay_gone(struct relay *r)
 {
-	if (r->tty && r->out.gone)
+	if (r->tty && r->out.sink.gone)
 		relay_hangup(r, SIGHUP);
-	if (!r->tty && (r->out.gone || r->err.gone) && !r->pipe_told) {
+	if (!r->tty && !r->pipe_told &&
+	    (r->out.sink.gone || r->err.sink.gone)) {
 		r->pipe_told = true;
 		relay_signal(r, SIGPIPE);
 	}
@@ -339,8 +369,8 @@ relay_due(const struct relay *r)
 static int
 relay_poll(struct relay *r, struct pollfd *p)
 {
-	bool	full = sink_left(&r->out) > SINK_FULL ||
-		    sink_left(&r->err) > SINK_FULL;
+	bool	full = sink_left(&r->out.sink) > SINK_FULL ||
+		    sink_left(&r->err.sink) > SINK_FULL;
 	int	n;
 
 	memset(p, 0, AT_COUNT * sizeof(*p));
@@ -350,9 +380,9 @@ relay_poll(struct relay *r, struct pollfd *p)
 	p[AT_IN].fd = r->in_open && r->c->ib.queued < RELAY_INPUT_FULL ?
 	    STDIN_FILENO : -1;
 	p[AT_IN].events = POLLIN;
-	p[AT_OUT].fd = sink_left(&r->out) > 0 ? r->out.fd : -1;
+	p[AT_OUT].fd = sink_left(&r->out.sink) > 0 ? r->out.sink.fd : -1;
 	p[AT_OUT].events = POLLOUT;
-	p[AT_ERR].fd = sink_left(&r->err) > 0 ? r->err.fd : -1;
+	p[AT_ERR].fd = sink_left(&r->err.sink) > 0 ? r->err.sink.fd : -1;
 	p[AT_ERR].events = POLLOUT;
 	p[AT_SIGNALS].fd = r->signals;
 	p[AT_SIGNALS].events = POLLIN;
@@ -383,9 +413,9 @@ relay_loop(struct relay *r)
 		if (p[AT_IN].revents != 0)
 			relay_input(r);
 		if (p[AT_OUT].revents != 0)
-			sink_write(&r->out);
+			sink_write(&r->out.sink);
 		if (p[AT_ERR].revents != 0)
-			sink_write(&r->err);
+			sink_write(&r->err.sink);
 		relay_gone(r);
 		/* An error on writing is told again by the next read, after
 		 * what is still to be read. */
@@ -423,12 +453,32 @@ relay_signals(bool tty, sigset_t *before)
 }
 
 static void
-relay_terminal(struct relay *r, bool raw)
+outlet_open(struct outlet *o, int fd, bool raw)
 {
-	filter_init(&r->filter,
+	sink_open(&o->sink, fd);
+	o->terminal = isatty(fd);
+	filter_init(&o->filter,
 	    strcmp(nl_langinfo(CODESET), "UTF-8") == 0, raw);
+}
+
+static void
+relay_outlets(struct relay *r, bool raw)
+{
+	unsigned int	out, err;
+
+	outlet_open(&r->out, STDOUT_FILENO, raw);
+	outlet_open(&r->err, STDERR_FILENO, raw);
+	/* By the terminal itself: one may have been opened as /dev/tty. */
+	r->one = r->out.terminal && r->err.terminal &&
+	    ioctl(STDOUT_FILENO, TIOCGDEV, &out) == 0 &&
+	    ioctl(STDERR_FILENO, TIOCGDEV, &err) == 0 && out == err;
 	relay_quiet(r);
-	if (terminal_raw(STDIN_FILENO, STDOUT_FILENO, &r->filter) == -1)
+}
+
+static void
+relay_terminal(struct relay *r)
+{
+	if (terminal_raw(STDIN_FILENO, STDOUT_FILENO, &r->out.filter) == -1)
 		fail("the terminal: %s", strerror(errno));
 	/* It may have been resized since NEW said its size. */
 	relay_resize(r);
@@ -454,17 +504,16 @@ relay_run(struct conn *c, const struct relay_how *how, struct relay_end *end)
 	r.in_open = true;
 	r.end = end;
 	r.signals = relay_signals(r.tty, &before);
-	sink_open(&r.out, STDOUT_FILENO);
-	sink_open(&r.err, STDERR_FILENO);
+	relay_outlets(&r, how->raw);
 	if (r.tty)
-		relay_terminal(&r, how->raw);
+		relay_terminal(&r);
 	slice_short();
 	relay_loop(&r);
 	relay_drain(&r);
 	/* What is executed after it, a pager say, has it as ever. */
 	slice_usual();
 	end->hangup = r.hangup != 0;
-	end->midline = r.tty && r.filter.midline;
+	end->midline = r.tty && r.out.filter.midline;
 	if (end->hangup)
 		terminal_restore();
 	else

@@ -299,6 +299,29 @@ injected_one()
 		expect plain
 		end
 	EOT
+	# Whichever stream leads to the terminal, also of a command that was
+	# added: it is no other terminal because its input is none.
+	evil='printf "\033]52;c;ZXZpbA==\007\033[21t\033[5i\033[cplain\n"'
+	sid=$(cd "$P" && sbxctl new $AS -- sleep 1000) || atf_fail "new: $?"
+	for way in "$ctl --|</dev/null" "$ctl --|>&2 </dev/null" \
+	    "$ctl --|>&2 | cat" "sbxctl exec $sid|</dev/null" \
+	    "sbxctl exec $sid|>&2 | cat"; do
+		inside=${way#*|}
+		case $inside in
+		*">&2"*) said="$evil >&2" ;;
+		*) said=$evil ;;
+		esac
+		at_terminal "${way%%|*} sh -c '$said' ${inside#>&2}" <<-'EOT'
+			expect plain
+			end
+			never ]52;
+			never \e[21t
+			never \e[5i
+			never \e[c
+		EOT
+	done
+	atf_check -o ignore sbxctl kill "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
 	# kitty types what is in it, and iTerm2, vim and emacs take commands.
 	for osc in 'P@kitty-echo|YXBwbHk=' 'P@kitty-cmd{}' P1000p \
 	    ']51;["call","Tapi_x",[]]' _x ^x; do

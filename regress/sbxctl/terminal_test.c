@@ -203,6 +203,65 @@ ATF_TC_BODY(clipboard, tc)
 	fake_stop();
 }
 
+/* sbxctl's words through a shell, as someone redirects it: all that it shows
+ * until it has ended. */
+static void
+redirected(const char *how, const char *const *words, const char *want)
+{
+	const char	*argv[16] = { "/bin/sh", "-c", how };
+	struct pty	 p;
+	size_t		 n;
+
+	argv[3] = test_program("bin/sbxctl");
+	for (n = 4; n < 15 && *words != NULL; n++)
+		argv[n] = *words++;
+	pty_start(&p, 30, 100, argv);
+	ends(&p, 3);
+	if (strcmp(p.out, want) != 0) {
+		fprintf(stderr, "%s: shown %s\n", how, p.out);
+		atf_tc_fail("%s: not what is wanted", how);
+	}
+	pty_free(&p);
+}
+#define redirected(how, want, ...) redirected("exec \"$0\" \"$@\" " how, \
+	(const char *const []){ __VA_ARGS__, "exit:3", NULL }, want)
+
+/* Each stream is looked through whose own end is a terminal, and no other. */
+ATF_TC_WITHOUT_HEAD(streams);
+ATF_TC_BODY(streams, tc)
+{
+#define EVIL	"a\\e]52;c;eHg=\\ab\\e[21tc\\e[5id\\eP@kitty-echo|eA==\\e\\\\"
+	fake_start("clean");
+	redirected("</dev/null", "abcd", "run", "out:" EVIL);
+	redirected("</dev/null", "abcd", "run", "err:" EVIL);
+	redirected(">out", "abcd", "run", "err:" EVIL);
+	redirected("</dev/null 2>err", "abcd", "run", "out:" EVIL,
+	    "err:x\\e]52;c;eA==\\a");
+	ATF_CHECK_EQ(0, test_sh("printf 'x\\033]52;c;eA==\\a' | cmp - err"));
+	redirected(">out", "", "run", "out:" EVIL);
+	ATF_CHECK_EQ(0, test_sh("grep -q -a -F ']52;c;eHg=' out"));
+	/* Nobody reads the answers but the next shell. */
+	redirected("</dev/null", "abc", "run", "out:a\\e[cb", "err:\\e[6nc");
+	/* Put back, in the end. */
+	redirected("</dev/null", "\033[?1049h\033[1mx\033[?1049l\033[m", "run",
+	    "out:\\e[?1049h\\e[1mx");
+	redirected(">out", "\033[?25lx\033[?25h", "run", "err:\\e[?25lx");
+	redirected("</dev/null", "\033]0;half\033\\", "run", "err:\\e]0;half");
+	/* Two streams, one terminal. */
+	redirected("</dev/null", "a\033[3mb\033[m", "run", "out:a\\e[3",
+	    "err:mb");
+	redirected("</dev/null 2>/dev/tty", "ab", "run", "out:a\\e[2",
+	    "err:1tb");
+	redirected("</dev/null 2>/dev/tty", "a\033[3mb\033[m", "run",
+	    "out:a\\e[3", "err:mb");
+	/* Raw: all of it, and put back. */
+	redirected("</dev/null",
+	    "a\033]52;c;eA==\ab\033[c\033[?25l\033[?25h", "run",
+	    "--raw", "out:a\\e]52;c;eA==\\ab\\e[c\\e[?25l");
+	fake_stop();
+#undef EVIL
+}
+
 /* The answer to a query that the session did not wait for does not become
  * the shell's input; what was typed after it does. */
 ATF_TC_WITHOUT_HEAD(answers);
@@ -596,6 +655,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, typed_early);
 	ATF_TP_ADD_TC(tp, modes);
 	ATF_TP_ADD_TC(tp, clipboard);
+	ATF_TP_ADD_TC(tp, streams);
 	ATF_TP_ADD_TC(tp, answers);
 	ATF_TP_ADD_TC(tp, paste);
 	ATF_TP_ADD_TC(tp, last_output);
