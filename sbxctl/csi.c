@@ -108,7 +108,7 @@ filter_full(struct filter *f)
 	f->modes = 0;
 	f->insert = f->keypad = f->shifted = f->charset = false;
 	f->sgr = f->region = f->cursor_style = f->modify_keys = false;
-	f->alternate = f->link = f->status = false;
+	f->alternate = f->link = f->status = f->c1 = false;
 	f->colours = 0;
 	f->keys[0] = f->keys[1] = 0;
 	f->keys_set[0] = f->keys_set[1] = false;
@@ -281,6 +281,8 @@ esc_note(struct filter *f, uint8_t inter, unsigned int c)
 		f->charset = c != 'B';
 	else if (inter >= ')' && inter <= '/')
 		f->charset = true;
+	else if (inter == ' ' && (c == 'F' || c == 'G'))
+		f->c1 = c == 'G';
 	if (inter != 0)
 		return;
 	if (c == '=' || c == '>')
@@ -337,8 +339,9 @@ csi_modes_forbidden(const struct csi *csi)
 bool
 csi_forbidden(const struct csi *csi)
 {
+	/* DECSCL: how it answers, and what it knows of what puts it back. */
 	if (csi->inter != 0)
-		return (false);
+		return (csi->inter == '"' && csi->final == 'p');
 	if (csi_modes_forbidden(csi))
 		return (true);
 	return (csi->final == 'i' || (csi->final == 't' && csi->prefix == 0 &&
@@ -431,6 +434,8 @@ filter_reset(struct filter *f, char *out, size_t size)
 	if (f->vt52)
 		text_add(&t, "\033<");
 	f->vt52 = false;
+	if (f->c1)
+		text_add(&t, "\033 F");
 	reset_keys(f, &t);
 	if (f->alternate) {
 		text_add(&t, "\033[?%ul", f->alternate_mode);

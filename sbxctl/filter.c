@@ -263,7 +263,7 @@ esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 {
 	uint32_t	before[ANSWER_KINDS];
 	uint8_t		inter = 0;
-	bool		coding = false;
+	bool		other = false;
 	size_t		i;
 
 	if (code >= 0x80) {
@@ -280,14 +280,16 @@ esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	for (i = 1; i + 1 < f->holdlen; i++) {
 		if (f->hold[i] >= 0x20 && f->hold[i] < 0x30)
 			inter = f->hold[i];
-		coding = coding || f->hold[i] == '%';
+		/* ESC %: another coding, in which other bytes are controls.
+		 * ESC SP G: answers in C1, which are not known as ones. */
+		other = other || f->hold[i] == '%' ||
+		    (f->hold[i] == ' ' && code == 'G');
 	}
 	if (inter == 0 && esc_introduces(f, sb, code))
 		return;
 	f->state = FILTER_GROUND;
 	memcpy(before, f->asked, sizeof(before));
-	/* ESC %: another coding, in which other bytes are controls. */
-	if (f->spoilt || (coding && !f->raw)) {
+	if (f->spoilt || (other && !f->raw)) {
 		hold_drop(f, sb);
 		return;
 	}

@@ -72,6 +72,7 @@ struct filter {
 	bool		 link;		/* OSC 8: text is one */
 	bool		 status;	/* CSI 1 $ }: to the status line */
 	bool		 vt52;		/* CSI ? 2 l, once */
+	bool		 c1;		/* ESC SP G: it answers in C1 */
 	bool		 origin;	/* mode 6 was set, once */
 	uint32_t	 colours;	/* bit n: OSC 10 + n; 31: palette */
 	bool		 alternate;	/* screen */

@@ -201,6 +201,7 @@ static const struct row	dropped[] = {
 	{ "PM, SOS", "a\033^x\033\\b\033Xx\ay\033\\c\302\236x\302\234d"
 	  "\230x\234e", "abcde" },
 	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le", "abcde" },
+	{ "answers in C1", "a\033 Gb\033\n Gc\033[62;0\"pd", "ab\ncd" },
 	{ "more modes than are read", "a\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;"
 	  "1000hb\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;2lc", "abc" },
 	{ "to the printer", "a\033[5ib\033[?5ic\033[4i", "abc" },
@@ -299,6 +300,10 @@ ATF_TC_BODY(raw, tc)
 	buf[n] = '\0';
 	ATF_REQUIRE_STREQ(buf, "\033<\033[?5l");
 	ATF_REQUIRE_EQ(filter_reset(&f, buf, sizeof(buf)), 0);
+	filter_out(&f, (const uint8_t *)"\033 G", 3, out);
+	n = filter_reset(&f, buf, sizeof(buf));
+	buf[n] = '\0';
+	ATF_REQUIRE_STREQ(buf, "\033 F");
 	/* What asks is counted, which answers are swallowed by. */
 	ATF_CHECK_EQ(asked_raw("\033]21;foreground=?;background=?\a"), 1);
 	ATF_CHECK_EQ(asked_raw("\033]21;foreground=red\a"), 0);
