@@ -292,6 +292,13 @@ job_on_end(struct peer *p, struct msg *msg)
 }
 
 static void
+job_on_refreshed(struct peer *p, struct msg *msg)
+{
+	job_on_answer(p, msg);
+	session_relay(p->ctx, msg->type, msg->body);
+}
+
+static void
 job_on_ok(struct peer *p, struct msg *msg)
 {
 	(void)msg;
@@ -305,7 +312,7 @@ static const struct handler job_table[] = {
 	{ MSG_MOUNTED,	PERMIT_ALWAYS,	job_on_mounted },
 	{ MSG_VIEWED,	PERMIT_ALWAYS,	job_on_answer },
 	{ MSG_CLEANED,	PERMIT_ALWAYS,	job_on_answer },
-	{ MSG_REFRESHED, PERMIT_ALWAYS,	job_on_answer },
+	{ MSG_REFRESHED, PERMIT_ALWAYS,	job_on_refreshed },
 	{ MSG_RELEASED,	PERMIT_ALWAYS,	job_on_answer },
 	{ MSG_ERASED,	PERMIT_ALWAYS,	job_on_answer },
 	{ MSG_TEXT,	PERMIT_ALWAYS,	job_on_text },
@@ -364,7 +371,7 @@ job_on_sigchld(evutil_socket_t fd, short what, void *arg)
 }
 
 static struct job *
-job_new(struct session *s, const struct msg *msg, int sock)
+job_new(const struct msg *msg, int sock)
 {
 	struct job	*j;
 
@@ -373,7 +380,6 @@ job_new(struct session *s, const struct msg *msg, int sock)
 		return (NULL);
 	}
 	TAILQ_INSERT_TAIL(&jobs, j, entry);
-	j->s = s;
 	j->type = msg->type;
 	j->id = msg->id;
 	j->timer = evtimer_new(loop, job_on_timer, j);
@@ -385,14 +391,14 @@ job_new(struct session *s, const struct msg *msg, int sock)
 }
 
 struct job *
-job_start(struct session *s, struct msg *msg, int (*run)(struct child *))
+job_beside(struct session *s, struct msg *msg, int (*run)(struct child *))
 {
 	struct job	*j;
 	int		 sv[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) == -1)
 		return (NULL);
-	if ((j = job_new(s, msg, sv[0])) == NULL) {
+	if ((j = job_new(msg, sv[0])) == NULL) {
 		close(sv[1]);
 		return (NULL);
 	}
@@ -403,9 +409,19 @@ job_start(struct session *s, struct msg *msg, int (*run)(struct child *))
 		job_free(j);
 		return (NULL);
 	}
-	if (s != NULL)
-		s->job = j;
 	job_await(j, true);
+	return (j);
+}
+
+struct job *
+job_start(struct session *s, struct msg *msg, int (*run)(struct child *))
+{
+	struct job	*j = job_beside(s, msg, run);
+
+	if (j != NULL && s != NULL) {
+		j->s = s;
+		s->job = j;
+	}
 	return (j);
 }
 

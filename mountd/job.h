@@ -33,6 +33,10 @@ struct job {
 void	job_begin(struct event_base *);
 /* Forks; the message may be freed afterwards. NULL errno. */
 struct job *job_start(struct session *, struct msg *, int (*)(struct child *));
+/* The same beside whatever is at work for the session, which it does not lock:
+ * it answers by itself. */
+struct job *job_beside(struct session *, struct msg *,
+	    int (*)(struct child *));
 void	job_kill(struct job *);
 /* A sign of life is due in some seconds, or none is. */
 void	job_await(struct job *, bool due);

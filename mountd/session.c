@@ -282,9 +282,16 @@ static void
 mountd_on_refresh(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
+	struct session		*s;
 
 	(void)p;
-	session_ask(msg, m->session, refresh_run);
+	/* No request of the session's: it comes at any time, and keeps no
+	 * review waiting that does the same itself. */
+	if ((s = session_find(m->session)) == NULL || !s->mounted)
+		refuse(msg->id, m->session, "mount.state", "the session is "
+		    "not mounted here");
+	else if (job_beside(s, msg, refresh_run) == NULL)
+		refuse(msg->id, s->id, "mount.failed", no_process);
 }
 
 static void
@@ -523,7 +530,7 @@ session_job_over(struct job *j)
 
 	if (s == NULL) {
 		if (j->answer == 0 && (j->type == MSG_MEASURE ||
-		    j->type == MSG_EXPLAIN))
+		    j->type == MSG_EXPLAIN || j->type == MSG_REFRESH))
 			refuse(j->id, NULL, job_code(j), job_why(j));
 		return;
 	}

@@ -187,9 +187,6 @@ refresh_run(struct child *c)
 	struct m_SID		 sid = { .session = s->id };
 	size_t			 i;
 
-	if (!s->mounted)
-		return (fault("mount.state", "the session is not mounted "
-		    "here"));
 	for (i = 0; i < s->nroots; i++)
 		if (fs_refresh(s->clone[CLONE_PROJECT + i], "the project") ==
 		    -1)

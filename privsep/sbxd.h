@@ -270,6 +270,13 @@ void		 session_seal(struct session *);
 /* sbxd_attach.c */
 void		 client_on_join(struct peer *, struct msg *);
 void		 client_on_exec(struct peer *, struct msg *);
+/* REFRESHED, or why not; false: nobody waits for it. */
+bool		 attach_refreshed(uint32_t number, const char *why);
+void		 attach_client_gone(const struct client *);
+/* Who types into another one's session is in the audit log first; false: it
+ * is not, and ERROR was answered. word: the command's, or NULL. */
+bool		 audit_other(struct peer *, uint32_t, const char *what,
+		    const struct session *, const char *word);
 
 /* sbxd_life.c */
 void		 client_on_stop(struct peer *, struct msg *);

@@ -3,6 +3,10 @@
  * runs, or that of another command in it. We hand the socket to the session's
  * worker, and hear nothing of it any more.
  *
+ * Before that mountd refreshes home and project: who comes finds the real files
+ * as they are, also those that their owner has replaced by a rename, or made or
+ * removed, since the session looked.
+ *
  * Who types decides what the session does, and with whose keys: its owner, and
  * the daemon that drives it. Root and admins are let in as everywhere, an admin
  * only where root's power is not to be had: spawn too takes root's own client
@@ -20,6 +24,15 @@
 
 /* Each is looked for in the session's environment, while others wait. */
 #define EXEC_ENV_MAX	256
+
+/* A request that waits for the refresh; nothing follows it meanwhile. */
+struct turn {
+	TAILQ_ENTRY(turn) entry;
+	uint32_t	 number;	/* of REFRESH */
+	struct client	*client;	/* NULL: gone */
+	struct msg	 msg;
+};
+static TAILQ_HEAD(, turn)	turns = TAILQ_HEAD_INITIALIZER(turns);
 
 static bool
 attach_may(struct peer *p, uint32_t id, const struct session *s)
@@ -60,15 +73,29 @@ attach_state(struct peer *p, uint32_t id, const struct session *s)
 static struct session *
 attach_session(struct peer *p, uint32_t id, const char *sid)
 {
-	const struct client	*c = p->ctx;
 	struct session		*s = client_session(p, id, sid);
 
 	if (s == NULL || !attach_may(p, id, s) || !attach_state(p, id, s))
 		return (NULL);
-	if (c->uid != s->rec.r.peer)
-		log_info("session %s: uid %u types into it, whose owner is %s",
-		    s->rec.r.session, (unsigned int)c->uid, s->rec.r.owner);
 	return (s);
+}
+
+bool
+audit_other(struct peer *p, uint32_t id, const char *what,
+    const struct session *s, const char *word)
+{
+	const struct client	*c = p->ctx;
+
+	if (c->uid == s->rec.r.peer)
+		return (true);
+	log_info("session %s: %s by uid %u, whose owner is %s",
+	    s->rec.r.session, what, (unsigned int)c->uid, s->rec.r.owner);
+	if (audit(what, s, NULL, c->uid, NULL, "owner=%s%s%s", s->rec.r.owner,
+	    word != NULL ? " command=" : "", word != NULL ? word : "") == 0)
+		return (true);
+	peer_error(p, id, "audit.failed", "%s", state_why("the audit log "
+	    "cannot be written, so only its owner types into a session"));
+	return (false);
 }
 
 /*
@@ -97,23 +124,34 @@ attach_take(struct peer *p, uint32_t id, const struct session *s)
 	return (fd);
 }
 
-void
-client_on_join(struct peer *p, struct msg *msg)
+/* The session of a JOIN that can be granted; NULL: ERROR was answered. */
+static struct session *
+join_session(struct peer *p, const struct msg *msg)
 {
 	const struct m_SID	*m = msg->body;
 	struct session		*s;
-	int			 fd;
 
-	if ((s = attach_session(p, msg->id, m->session)) == NULL)
-		return;
-	if (!s->rec.r.tty) {
-		peer_error(p, msg->id, "session.noterminal", "session %s has "
-		    "no terminal: its command works through pipes",
-		    s->rec.r.session);
-		return;
-	}
-	if ((fd = attach_take(p, msg->id, s)) != -1)
-		peer_send(s->worker, MSG_ATTACH, 0, fd, NULL);
+	if ((s = attach_session(p, msg->id, m->session)) == NULL ||
+	    s->rec.r.tty)
+		return (s);
+	peer_error(p, msg->id, "session.noterminal", "session %s has no "
+	    "terminal: its command works through pipes", s->rec.r.session);
+	return (NULL);
+}
+
+/* False: ERROR was answered, else the client is gone from here. */
+static bool
+join_now(struct peer *p, const struct msg *msg)
+{
+	struct session	*s;
+	int		 fd;
+
+	if ((s = join_session(p, msg)) == NULL ||
+	    !audit_other(p, msg->id, "attach", s, NULL) ||
+	    (fd = attach_take(p, msg->id, s)) == -1)
+		return (false);
+	peer_send(s->worker, MSG_ATTACH, 0, fd, NULL);
+	return (true);
 }
 
 /* NULL, or what is wrong: code in *code, the value in *value. */
@@ -192,26 +230,109 @@ exec_send(struct session *s, uint32_t n, const struct m_EXEC *m, int fd)
 	free(env);
 }
 
-void
-client_on_exec(struct peer *p, struct msg *msg)
+/* The same of an EXEC. */
+static struct session *
+exec_session(struct peer *p, const struct msg *msg)
 {
-	static uint32_t		 number;
 	const struct m_EXEC	*m = msg->body;
 	const char		*code, *value, *why;
 	struct session		*s;
+
+	if ((s = attach_session(p, msg->id, m->session)) == NULL ||
+	    (why = exec_wrong(m, s, &code, &value)) == NULL)
+		return (s);
+	peer_error(p, msg->id, code, "%s%s%s", value, value[0] == '\0' ? "" :
+	    ": ", why);
+	return (NULL);
+}
+
+static bool
+exec_now(struct peer *p, const struct msg *msg)
+{
+	static uint32_t		 number;
+	const struct m_EXEC	*m = msg->body;
+	struct session		*s;
 	int			 fd;
 
-	if ((s = attach_session(p, msg->id, m->session)) == NULL)
-		return;
-	if ((why = exec_wrong(m, s, &code, &value)) != NULL) {
-		peer_error(p, msg->id, code, "%s%s%s", value,
-		    value[0] == '\0' ? "" : ": ", why);
-		return;
-	}
-	if ((fd = attach_take(p, msg->id, s)) == -1)
-		return;
+	if ((s = exec_session(p, msg)) == NULL ||
+	    !audit_other(p, msg->id, "exec", s, m->argv.v[0]) ||
+	    (fd = attach_take(p, msg->id, s)) == -1)
+		return (false);
 	/* 0 is the session's own. */
 	if (++number == 0)
 		number++;
 	exec_send(s, number, m, fd);
+	return (true);
+}
+
+static void
+turn_begin(struct peer *p, struct msg *msg, const struct session *s)
+{
+	struct m_SID	 sid = { .session = s->rec.r.session };
+	struct turn	*t;
+
+	if ((t = calloc(1, sizeof(*t))) == NULL)
+		fatal("a request");
+	t->number = job_number();
+	t->client = p->ctx;
+	t->msg = *msg;
+	memset(msg, 0, sizeof(*msg));
+	msg->fd = -1;
+	TAILQ_INSERT_TAIL(&turns, t, entry);
+	peer_pause(p);
+	peer_send(sbxd.helper[H_MOUNTD], MSG_REFRESH, t->number, -1, &sid);
+}
+
+bool
+attach_refreshed(uint32_t number, const char *why)
+{
+	struct turn	*t;
+	struct peer	*p;
+
+	TAILQ_FOREACH(t, &turns, entry)
+		if (t->number == number)
+			break;
+	if (t == NULL)
+		return (false);
+	TAILQ_REMOVE(&turns, t, entry);
+	/* Old names are no reason to keep anybody out. */
+	if (why != NULL)
+		log_warnx("the files of a session, anew: %s", why);
+	if (t->client != NULL) {
+		p = t->client->peer;
+		if (!(t->msg.type == MSG_JOIN ? join_now(p, &t->msg) :
+		    exec_now(p, &t->msg)))
+			peer_resume(p);
+	}
+	msg_free(&t->msg);
+	free(t);
+	return (true);
+}
+
+void
+attach_client_gone(const struct client *c)
+{
+	struct turn	*t;
+
+	TAILQ_FOREACH(t, &turns, entry)
+		if (t->client == c)
+			t->client = NULL;
+}
+
+void
+client_on_join(struct peer *p, struct msg *msg)
+{
+	const struct session	*s;
+
+	if ((s = join_session(p, msg)) != NULL)
+		turn_begin(p, msg, s);
+}
+
+void
+client_on_exec(struct peer *p, struct msg *msg)
+{
+	const struct session	*s;
+
+	if ((s = exec_session(p, msg)) != NULL)
+		turn_begin(p, msg, s);
 }

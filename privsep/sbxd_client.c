@@ -203,6 +203,7 @@ client_drop(struct client *c)
 	if (c->stream != -1)
 		close(c->stream);
 	ask_client_gone(c);
+	attach_client_gone(c);
 	gc_client_gone(c);
 	TAILQ_REMOVE(&sbxd.clients, c, entry);
 	sbxd.nclients--;

@@ -143,7 +143,7 @@ helper_on_error(struct peer *p, struct msg *msg)
 	if (strcmp(e->code, "state.full") == 0)
 		why = state_full(why);
 	if (msg->id != 0 && (ask_on_error(msg->id, e) ||
-	    gc_on_erased(msg->id, why)))
+	    attach_refreshed(msg->id, why) || gc_on_erased(msg->id, why)))
 		return;
 	if (msg->id != 0 && (j = job_find(msg->id)) != NULL) {
 		job_fail(j, e->code, why);
@@ -369,7 +369,7 @@ static void
 mountd_on_refreshed(struct peer *p, struct msg *msg)
 {
 	(void)p;
-	(void)msg;
+	attach_refreshed(msg->id, NULL);
 }
 
 static void

@@ -322,7 +322,9 @@ client_on_resume(struct peer *p, struct msg *msg)
 	struct session		*s;
 	const char		*what;
 
-	if ((s = resume_session(p, msg->id, m)) == NULL)
+	if ((s = resume_session(p, msg->id, m)) == NULL ||
+	    !audit_other(p, msg->id, "resume", s, m->argv.n > 0 ?
+	    m->argv.v[0] : NULL))
 		return;
 	session_sync(s);
 	if (resume_record(s, m) == -1) {

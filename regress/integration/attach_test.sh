@@ -656,6 +656,109 @@ theirs_body()
 	int_end
 }
 
+atf_test_case anew
+anew_head()
+{
+	atf_set descr "what the owner replaced by a rename, made and removed \
+shows to who attaches"
+	atf_set require.user root
+	atf_set timeout 120
+}
+anew_one()
+{
+	att_new anew sh -c 'while cat Makefile; ls src; do echo "-"; read -r l
+	    done'
+	att_one sbxctl attach "$sid" <<-'EOT'
+		expect main.c
+		send \x1c
+		end
+	EOT
+	echo owner >"$P/m" && chown --reference="$P" "$P/m"
+	mv "$P/m" "$P/Makefile"
+	echo fresh >"$P/src/fresh"
+	rm "$P/src/main.c"
+	att_one sbxctl attach "$sid" <<-'EOT'
+		expect -
+		send \n
+		expect owner
+		expect fresh
+		expect -
+		send \x03
+		end
+	EOT
+	tr -d '\r' <one.out | sed '1,/^-$/d' >seen
+	atf_check -o not-match:main cat seen
+	att_end 130
+}
+anew_body()
+{
+	int_begin
+	int_each anew_one
+	int_end
+}
+
+atf_test_case audited
+audited_head()
+{
+	atf_set descr "who types into somebody else's session is in the audit \
+log, or does not"
+	atf_set require.user root
+}
+# audited_are: what the log has of the session, without the times, is want.
+audited_are()
+{
+	sed -n "s/^[^ ]*Z \(.*\) session=$sid /\1 /p" \
+	    "$SBX_STATE/sbxd/audit" >got
+	int_same "$(cat want)" "$(cat got)" "another audit log"
+}
+audited_body()
+{
+	int_begin
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	uid=$(id -u "$int_user")
+	sid=$(sbx-as "$int_user" sh -c 'cd "$0" && exec sbxctl new sh -c "
+	    echo up; sleep 1000"' "$P") || atf_fail new
+	# Its owner's own is nobody's affair, nor is what was refused.
+	atf_check sbx-as "$int_user" sbxctl exec "$sid" true
+	att_one sh -c 'exec sbxctl exec "$0" ""' "$sid" <<-'EOT'
+		end
+	EOT
+	: >want
+	audited_are
+	att_one sbxctl attach "$sid" <<-'EOT'
+		expect up
+		send \x1c
+		end
+	EOT
+	atf_check sbxctl exec "$sid" true
+	int_refused 127 nowhere sbxctl exec "$sid" "$(printf 'nowhere\nx')"
+	printf 'attach peer=0 owner=uid:%s\n' "$uid" >want
+	printf 'exec peer=0 owner=uid:%s command=%s\n' "$uid" true "$uid" \
+	    'nowhere<U+000A>x' >>want
+	audited_are
+	# A log that cannot be written: its owner types, and nobody else. The
+	# filter is asked for the call that comes in place of the failed one.
+	strace -qq -o trace -e trace=fdatasync \
+	    -e inject=fdatasync:error=EIO:syscall=getpid -p "$sbx_suite" &
+	strace=$!
+	int_wait grep -q '^TracerPid:.*[1-9]' "/proc/$sbx_suite/status"
+	int_refused 125 'Input/output error' sbxctl exec "$sid" true
+	atf_check sbx-as "$int_user" sbxctl exec "$sid" true
+	kill "$strace"
+	wait "$strace" || :
+	printf 'exec peer=0 owner=uid:%s command=true\n' "$uid" >>want
+	sbx-as "$int_user" sbxctl kill "$sid" >/dev/null || atf_fail kill
+	atf_check -e ignore sbxctl resume "$sid" -- true </dev/null
+	printf 'resume peer=0 owner=uid:%s command=true\n' "$uid" >>want
+	audited_are
+	sbx-as "$int_user" sbxctl resume "$sid" -- true </dev/null 2>/dev/null ||
+	    atf_fail resume
+	audited_are
+	atf_check -o ignore sbx-as "$int_user" sbxctl rm --discard "$sid"
+	int_end
+}
+
 atf_test_case lost
 lost_head()
 {
@@ -835,7 +938,7 @@ refused_body()
 atf_init_test_cases()
 {
 	for c in detached shared asked sizes keys stopped crowd homes early \
-	    theirs lost embedded reviewed refused; do
+	    theirs anew audited lost embedded reviewed refused; do
 		atf_add_test_case "$c"
 	done
 }

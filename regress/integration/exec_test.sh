@@ -234,9 +234,112 @@ together_body()
 	int_clean_check
 }
 
+atf_test_case anew
+anew_head()
+{
+	atf_set descr "what the owner replaced by a rename, made and removed \
+shows to exec, and to the command of a resume"
+	atf_set require.user root
+	atf_set timeout 120
+}
+anew_one()
+{
+	exec_new sleep 1000
+	# All of it is looked at, and so in the kernel's memory.
+	atf_check -o match:main -e ignore sbxctl exec "$sid" sh -c \
+	    'cat Makefile src/main.c; ls . src; cat "$0/n" src/fresh; true' \
+	    "$who_home"
+	for f in "$P/Makefile" "$who_home/n" "$P/src/fresh"; do
+		echo owner >"$P/m" && chown --reference="$P" "$P/m"
+		mv "$P/m" "$f"
+	done
+	rm "$P/src/main.c"
+	atf_check -o inline:'owner\nowner\nfresh\n' sbxctl exec "$sid" sh -c \
+	    'cat Makefile "$0/n"; ls src' "$who_home"
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl kill "$sid"
+	echo later >"$P/m" && chown --reference="$P" "$P/m"
+	mv "$P/m" "$P/Makefile"
+	atf_check -o inline:'later\n' -e ignore sbxctl resume "$sid" -- \
+	    cat Makefile </dev/null
+	rm "$who_home/n"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+anew_body()
+{
+	int_begin
+	int_each anew_one
+	int_end
+}
+
+atf_test_case reviewed
+reviewed_head()
+{
+	atf_set descr "a landing while commands run: they are stopped with the \
+session and go on, and none of their output is lost"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# For half a second no line has come.
+still_lines()
+{
+	n=$(grep -c . count.out)
+	sleep 0.5
+	[ "$(grep -c . count.out)" -eq "$n" ]
+}
+more_lines()
+{
+	[ "$(grep -c . count.out)" -gt "$n" ]
+}
+reviewed_one()
+{
+	suite=$sbx_suite
+	[ "$who_user" != "${int_own-}" ] || suite=$int_own_suite
+	exec_new sleep 1000
+	sbxctl exec "$sid" sh -c 'i=0; while [ ! -e enough ]; do
+	    i=$((i + 1)); echo $i; echo $i >last; done' >count.out &
+	counting=$!
+	sbxctl exec "$sid" sh -c 'while [ ! -e enough ]; do
+	    seq 20000; sleep 0.05; done' >long.out &
+	long=$!
+	int_wait sbxctl exec "$sid" test -s last
+	stall "$(pgrep -x -P "$suite" spawn)" renameat2 1 \
+	    >stall.out 2>stall.err &
+	stall=$!
+	int_wait_file stall.out ready
+	sbxctl apply --yes "$sid" >apply.out 2>&1 &
+	apply=$!
+	int_wait_file stall.out stalled
+	# What was on its way has come.
+	int_wait still_lines
+	kill "$stall"
+	wait "$stall" || :
+	wait "$apply" || atf_fail "$(cat apply.out)"
+	int_wait more_lines
+	for i in 1 2 3 4 5; do
+		atf_check -o ignore sbxctl changes "$sid"
+	done
+	atf_check sbxctl exec "$sid" touch enough
+	wait "$counting" || atf_fail "counting: $?"
+	wait "$long" || atf_fail "the long one: $?"
+	seq "$(grep -c . count.out)" >want
+	atf_check cmp want count.out
+	atf_check awk '$1 != (NR - 1) % 20000 + 1 { exit 1 }' long.out
+	atf_check_equal 0 "$(($(grep -c . long.out) % 20000))"
+	atf_check -o ignore sbxctl kill "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	rm -f ./*.out
+}
+reviewed_body()
+{
+	int_begin
+	int_users reviewed_one
+	int_end
+}
+
 atf_init_test_cases()
 {
-	for c in piped terminal killed together; do
+	for c in piped terminal killed together anew reviewed; do
 		atf_add_test_case "$c"
 	done
 }

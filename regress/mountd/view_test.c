@@ -466,7 +466,7 @@ CASE(refresh, "REFRESH shows what the owner replaced, removed and made")
 	drive_begin();
 	project();
 	ATF_REQUIRE_EQ(0, test_sh("echo h >'%s/home/h'", test_scratch()));
-	REFUSED("mount.layer", (strlcpy(d.id, sid.session, sizeof(d.id)),
+	REFUSED("mount.state", (strlcpy(d.id, sid.session, sizeof(d.id)),
 	    drive_ask(&d, MSG_REFRESH, -1, &sid, MSG_REFRESHED)));
 	START(&d);
 	ATF_CHECK_EQ(0, drive_sh(&d, "cat a d/b '%s/h'; ls new; ls '%s'; "
