@@ -10,6 +10,7 @@ import errno
 import hashlib
 import json
 import os
+import pwd
 import socket
 import stat
 import subprocess
@@ -30,6 +31,7 @@ def link(text, path):
 def world(top, uid):
     """TOP/proj is the project, TOP/out is not; hidden: SECRETS below both."""
     p, o = top + "/proj", top + "/out"
+    gid = pwd.getpwuid(uid).pw_gid
     paths = []
     for base in p, o:
         for d in "plain", "conf", "conf/deep/er", "fixed", "fixed/sub":
@@ -73,8 +75,8 @@ def world(top, uid):
             "x" * 255, "x" * 256, "plain/" + "y/" * 60)]
         for d, names, files in os.walk(base):
             for n in names + files:
-                os.lchown(f"{d}/{n}", uid, uid)
-        os.chown(base, uid, uid)
+                os.lchown(f"{d}/{n}", uid, gid)
+        os.chown(base, uid, gid)
         os.chmod(f"{base}/locked", 0o700)
         os.lchown(f"{base}/locked", 0 if uid else 65533, 0)
         os.chmod(f"{base}/unread", 0o600)
