@@ -28,11 +28,29 @@
 
 struct sbxd	sbxd;
 
+static const char	usage[] = "usage: sbxd [-denv] [--user] [-f file]";
+
 static void __attribute__((noreturn))
-usage(FILE *fp, int status)
+usage_wrong(const char *word, const char *why)
 {
-	fprintf(fp, "usage: sbxd [-denv] [--user] [-f file]\n");
-	exit(status);
+	log_info("%s: %s: %s", word, why, usage);
+	exit(2);
+}
+
+/* What getopt_long has found fault with; bad: its '?' or ':'. */
+static void __attribute__((noreturn))
+option_wrong(int bad, char **argv)
+{
+	const char	*word = argv[optind - 1];
+	char		 letter[3] = { '-', (char)optopt, '\0' };
+
+	if (bad == ':')
+		usage_wrong(letter, "its value is missing");
+	if (strncmp(word, "--", 2) == 0 && optopt == 0)
+		usage_wrong(word, "unknown option");
+	if (strncmp(word, "--", 2) == 0 && strchr("uh", optopt) != NULL)
+		usage_wrong(word, "takes no value");
+	usage_wrong(letter, "unknown option");
 }
 
 static void
@@ -101,13 +119,13 @@ paths_find(void)
 		paths_user();
 	else if (sbxd.conf.state[0] == '\0')
 		path_set(sbxd.conf.state, STATE_DEFAULT, "the state");
+	if (strcmp(sbxd.conf.state, "/") == 0)
+		fatalx("the state cannot be /: give a folder of its own");
 	if (sbxd.conf.private_state || sbxd.conf.embedded) {
 		snprintf(sock, sizeof(sock), "%s/sbxd.sock", sbxd.conf.state);
 		path_set(sbxd.conf.socket, sock, "the socket");
 	} else if (sbxd.conf.socket[0] == '\0')
 		path_set(sbxd.conf.socket, SOCKET_DEFAULT, "the socket");
-	if (strcmp(sbxd.conf.state, "/") == 0)
-		fatalx("the state cannot be /: give a folder of its own");
 }
 
 /* In a build tree as installed: ../libexec/sbx from where sbxd lies. */
@@ -174,7 +192,7 @@ options(int argc, char **argv, bool *check, int *verbose)
 	};
 	int				c;
 
-	while ((c = getopt_long(argc, argv, "def:nv", words, NULL)) != -1)
+	while ((c = getopt_long(argc, argv, ":def:nv", words, NULL)) != -1)
 		switch (c) {
 		case 'u':
 			sbxd.conf.user = true;
@@ -194,14 +212,13 @@ options(int argc, char **argv, bool *check, int *verbose)
 			(*verbose)++;
 			break;
 		case 'h':
-			usage(stdout, 0);
+			puts(usage);
+			exit(0);
 		default:
-			usage(stderr, 2);
+			option_wrong(c, argv);
 		}
-	if (optind == argc)
-		return;
-	fprintf(stderr, "sbxd: %s: it takes options only\n", argv[optind]);
-	usage(stderr, 2);
+	if (optind != argc)
+		usage_wrong(argv[optind], "one word too many");
 }
 
 /* Descriptors 0, 1, 2 are there, whatever the starter closed. */

@@ -65,7 +65,8 @@ attach_state(struct peer *p, uint32_t id, const struct session *s)
 		break;
 	}
 	peer_error(p, id, "session.ended", "session %s has ended: nothing "
-	    "runs in it", s->rec.r.session);
+	    "runs in it, \"sbxctl resume %s\" starts it again",
+	    s->rec.r.session, s->rec.r.session);
 	return (false);
 }
 

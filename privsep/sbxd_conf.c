@@ -131,6 +131,11 @@ conf_run(bool print)
 	pid_t		pid;
 	int		fd;
 
+	if (suite.conf != NULL && (*suite.conf == '\0' ||
+	    strlen(suite.conf) > LIMIT_PATH))
+		fatalx("-f \"%.40s\": the configuration file's name must be an "
+		    "absolute path of at most %d bytes", suite.conf,
+		    LIMIT_PATH);
 	if (!print && conf_missing(suite.conf))
 		return;
 	fd = start_program("conf", print ? "-v" : NULL, -1, &pid);

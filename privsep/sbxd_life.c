@@ -128,10 +128,10 @@ static const char *
 resume_busy(const struct session *s, const char **code)
 {
 	*code = "session.running";
+	if (s->state != S_ENDED && s->state != S_FAILED)
+		return ("it has not ended: stop it first");
 	if (s->state == S_FAILED || s->rec.r.ino == 0)
 		return ("it never came to run: start a new session");
-	if (s->state != S_ENDED)
-		return ("it has not ended: stop it first");
 	*code = "land.busy";
 	if (s->job != NULL)
 		return ("it is being reviewed or landed: try again");

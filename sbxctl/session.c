@@ -173,6 +173,9 @@ session_pick(struct conn *c, const char *word, bool live)
 	struct sessions	 all;
 	char		*sid;
 
+	if (word != NULL && *word == '\0')
+		fail("an empty session: name one by its id or name, \"sbxctl "
+		    "ls\" lists them");
 	sessions_get(c, &all);
 	if (live)
 		sessions_live(&all);

@@ -35,7 +35,7 @@ options_head()
 options_body()
 {
 	sbxd -Z 2>usage && atf_fail "sbxd took -Z"
-	atf_check -o match:'^usage: sbxd \[-' cat usage
+	atf_check -o match:'^sbxd: -Z: unknown option: usage: sbxd \[-' cat usage
 	for letter in $(sed -n 's/.*\[-\([a-z]*\)\].*/\1/p' usage | fold -w 1) \
 	    f; do
 		grep -q "^\.It Fl $letter" "$SBX_SRC/man/sbxd.8" ||

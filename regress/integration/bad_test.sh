@@ -1,45 +1,6 @@
 # Bad input: one line, the right status, nothing changed, nothing left.
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
-# Fails unless the refusals since begin left nothing of a session.
-nothing_left()
-{
-	int_state_check
-	atf_check -o empty find "$SBX_STATE/sbxd/w" -mindepth 1
-	running_check
-}
-
-# As int_clean_check, with the suite still there: mountd itself and what waits
-# for the next session, its child, and spawn's two in a control group, others
-# after each start.
-running_state()
-{
-	int_cleanstate >"$SBX_SCRATCH/.all"
-	grep -v -e '^[0-9]* mountd$' -e '^[0-9]* sbx-spare$' \
-	    -e '/sbx-[0-9]*/s[0-9]*$' "$SBX_SCRATCH/.all"
-	[ "$(pgrep -cx mountd)" -le 2 ] || echo "children of mountd"
-	[ "$(pgrep -cx sbx-spare)" -le 2 ] || echo "children of spawn"
-	[ "$(grep -c '/sbx-[0-9]*/s[0-9]*$' "$SBX_SCRATCH/.all")" -le 1 ] ||
-	    echo "control groups of spawn"
-}
-running_mark()
-{
-	running_state >"$SBX_SCRATCH/.rmark"
-}
-running_check()
-{
-	n=0
-	until running_state >"$SBX_SCRATCH/.rnow" && cmp -s "$SBX_SCRATCH/.rmark" "$SBX_SCRATCH/.rnow"
-	do
-		n=$((n + 1))
-		if [ "$n" -gt 30 ]; then
-			diff "$SBX_SCRATCH/.rmark" "$SBX_SCRATCH/.rnow" >&2
-			atf_fail "a refusal left something"
-		fi
-		sleep 0.1
-	done
-}
-
 atf_test_case repo
 repo_head()
 {
@@ -50,7 +11,7 @@ repo_head()
 repo_body()
 {
 	int_begin
-	running_mark
+	int_running_mark
 	int_who user
 	mine=$P
 	int_who root
@@ -89,7 +50,7 @@ repo_body()
 	# Links are followed by the caller, as everywhere.
 	ln -s "$P" link
 	atf_check -o inline:"$P\n" sbxctl run --repo link -- pwd
-	nothing_left
+	int_nothing_left
 	int_end
 }
 
@@ -151,7 +112,7 @@ int_keep_in()
 names_body()
 {
 	int_begin
-	running_mark
+	int_running_mark
 	int_each names_one
 	int_own_stop
 	int_who root
@@ -161,7 +122,7 @@ names_body()
 	done
 	int_refused 125 --hide run --hide '' -- true
 	int_refused 125 command run -- ''
-	nothing_left
+	int_nothing_left
 	int_end
 }
 
@@ -175,7 +136,7 @@ request_head()
 request_body()
 {
 	int_begin
-	running_mark
+	int_running_mark
 	int_who root
 	word=$(printf '%0100000d' 1)
 	atf_check -o inline:'3\n100001\n' run -- sh -c 'echo $#
@@ -191,7 +152,7 @@ request_body()
 	seq 1 140000 >words
 	int_refused 125 limit sh give words
 	int_refused 125 limit sh give long
-	nothing_left
+	int_nothing_left
 	int_end
 }
 
@@ -453,7 +414,7 @@ early, 10,000 connections, one that never reads"
 clients_body()
 {
 	int_begin
-	running_mark
+	int_running_mark
 	int_who root
 	s=$SBX_STATE/sbxd.sock
 	fds=$(ls "/proc/$sbx_suite/fd" | wc -l)
@@ -503,7 +464,7 @@ clients_body()
 	atf_check -o ignore sbxctl rm "$sid"
 	# All descriptors are back.
 	int_wait sh -c "test \$(ls /proc/$sbx_suite/fd | wc -l) -le $fds"
-	nothing_left
+	int_nothing_left
 	int_end
 }
 
@@ -516,7 +477,7 @@ locked_head()
 locked_body()
 {
 	int_begin
-	running_mark
+	int_running_mark
 	atf_check -s exit:1 -e match:'another sbxd runs' timeout 20 sbxd -d
 	# A copy of a state has that one's uids.
 	cp -a "$SBX_STATE" "$SBX_SCRATCH/copy"
@@ -539,7 +500,7 @@ locked_body()
 		wait $!
 		[ "$one" -ne "$two" ]
 	) || atf_fail "two suites, one set of uids"
-	nothing_left
+	int_nothing_left
 	int_end
 }
 

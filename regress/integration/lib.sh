@@ -163,6 +163,41 @@ int_clean_check() {
 	done
 }
 
+# As int_clean_mark and _check, with the suite still there, and what each suite
+# has ready for its next session: a child of mountd's and a pair of spawn's,
+# others after each start.
+int_running_state() {
+	int_cleanstate >"$SBX_SCRATCH/.all"
+	sed -e '/^[0-9]* mountd$/d' -e 's/^[0-9]* sbx-spare$/sbx-spare/' \
+	    -e 's,/s[0-9]*$,/sN,' "$SBX_SCRATCH/.all"
+	find "$SBX_STATE/sbxd/w" -mindepth 1
+	[ "$(pgrep -cx mountd)" -le $((2 * int_suites)) ] ||
+	    echo "children of mountd"
+}
+int_running_mark() {
+	int_suites=$(pgrep -cx sbxd)
+	int_wait int_spares
+	int_running_state >"$SBX_SCRATCH/.rmark"
+}
+int_spares() {
+	[ "$(pgrep -cx sbx-spare)" -eq $((2 * int_suites)) ]
+}
+# int_nothing_left [ID...]: fails unless what was refused since that mark left
+# nothing of a session; the state knows those with these ids.
+int_nothing_left() {
+	int_state_check "$@"
+	int_n3=0
+	until int_running_state >"$SBX_SCRATCH/.rnow" &&
+	    cmp -s "$SBX_SCRATCH/.rmark" "$SBX_SCRATCH/.rnow"; do
+		int_n3=$((int_n3 + 1))
+		if [ "$int_n3" -gt 30 ]; then
+			diff "$SBX_SCRATCH/.rmark" "$SBX_SCRATCH/.rnow" >&2
+			atf_fail "a refusal left something"
+		fi
+		sleep 0.1
+	done
+}
+
 # int_who root|user|own: the project $P of that one, and $AS, the options of
 # run that are needed for it; own is a user with a suite of its own, of which
 # sbxctl and $SBX_STATE are then. Each call a new project.
