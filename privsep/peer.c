@@ -9,6 +9,7 @@
 #include "peer.h"
 
 #define PEER_CHOKE	(2 * LIMIT_OUTQ)
+#define PEER_LAST	16	/* reads from one that takes nothing any more */
 
 static const struct timeval	peer_patience = { 60, 0 };
 
@@ -199,6 +200,24 @@ peer_on_read(evutil_socket_t fd, short what, void *arg)
 	peer_drain_input(p);
 }
 
+/*
+ * It takes nothing any more. What it said before it went counts all the same:
+ * the status of a command, say, that ended while it was sent a signal.
+ */
+static void
+peer_last_words(struct peer *p, const char *why)
+{
+	int	i;
+
+	for (i = 0; i < PEER_LAST && !p->paused && !p->choked; i++) {
+		if (!peer_drain_input(p))
+			return;
+		if (imsg_read(&p->ib) <= 0)
+			break;
+	}
+	p->ops->gone(p, why);
+}
+
 /* A client that reads nothing of what is there for it, a patch that it asked
  * for say, keeps others from its session: it is not waited for. */
 static const struct timeval *
@@ -223,8 +242,8 @@ peer_on_write(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if ((r = imsg_flush(&p->ib)) == -1) {
-		p->ops->gone(p, errno == EPIPE || errno == ECONNRESET ? NULL :
-		    strerror(errno));
+		peer_last_words(p, errno == EPIPE || errno == ECONNRESET ?
+		    NULL : strerror(errno));
 		return;
 	}
 	if (r == 0)

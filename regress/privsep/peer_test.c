@@ -123,6 +123,41 @@ must_hear(const char *want, const char *want_gone)
 		    heard, gone, want, want_gone);
 }
 
+/* It answers, and is gone before it has read what it is sent next. */
+ATF_TC_WITHOUT_HEAD(last_words);
+ATF_TC_BODY(last_words, tc)
+{
+	struct m_SID	sid = { .session = "s" };
+
+	begin();
+	say(MSG_NET);
+	say(MSG_NETEND);
+	imsg_clear(&far);
+	peer_send(near, MSG_NETUP, 1, -1, &sid);
+	settle();
+	must_hear("NET NETEND ", "eof");
+	end();
+	/* What it may not say is still wrong. */
+	begin();
+	say(MSG_NETEND);
+	say(MSG_NETEND);
+	say(MSG_NET);
+	imsg_clear(&far);
+	peer_send(near, MSG_NETUP, 1, -1, &sid);
+	settle();
+	must_hear("NETEND ", "NETEND: a message out of turn");
+	end();
+	/* One that is paused hears nothing more. */
+	begin();
+	peer_pause(near);
+	say(MSG_NET);
+	imsg_clear(&far);
+	peer_send(near, MSG_NETUP, 1, -1, &sid);
+	settle();
+	must_hear("", "eof");
+	end();
+}
+
 ATF_TC_WITHOUT_HEAD(permits);
 ATF_TC_BODY(permits, tc)
 {
@@ -527,6 +562,7 @@ ATF_TC_BODY(release_in_a_handler, tc)
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, permits);
+	ATF_TP_ADD_TC(tp, last_words);
 	ATF_TP_ADD_TC(tp, broken);
 	ATF_TP_ADD_TC(tp, pauses);
 	ATF_TP_ADD_TC(tp, pause_with_a_full_buffer);
