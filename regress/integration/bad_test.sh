@@ -487,9 +487,10 @@ locked_body()
 	(
 		SBX_STATE=$SBX_SCRATCH/state2
 		export SBX_STATE
-		sbxd -d 2>/dev/null &
+		sbxd -d 2>second.log &
+		# The socket is there before the suite can end in order.
 		n=0
-		until [ -S "$SBX_STATE/sbxd.sock" ]; do
+		until grep -q ': ready on ' second.log; do
 			n=$((n + 1))
 			[ "$n" -lt 100 ] || exit 1
 			sleep 0.1
