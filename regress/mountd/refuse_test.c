@@ -152,7 +152,8 @@ CASE(suite, "uids and state folders that cannot be")
 	suite_refused(state_theirs, "belongs to uid 1001");
 }
 
-/* One that must be refused with this code, leaving nothing. */
+/* One that must be refused with this code, leaving nothing; what mountd makes
+ * for the next one begins with a dot. */
 static void
 start_refused(struct drive *d, const char *code, const char *says)
 {
