@@ -5,6 +5,7 @@
  */
 #include <sys/stat.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,4 +187,24 @@ project_paths(const char *option, const struct words *words,
 	out->v = need(calloc(words->n + 1, sizeof(*out->v)));
 	for (i = 0; i < words->n; i++)
 		out->v[i] = project_path(option, words->v[i], who, cwd);
+}
+
+/*
+ * A mistyped path protects nothing, silently. Looked at with our own rights,
+ * so that nobody is told more than he can see for himself; what may not be
+ * looked at is left alone.
+ */
+void
+project_missing(const char *option, const struct words *words,
+    const struct strv *paths, const char *then)
+{
+	struct statx	sx;
+	size_t		i;
+
+	for (i = 0; i < paths->n; i++)
+		if (statx(AT_FDCWD, paths->v[i], AT_NO_AUTOMOUNT |
+		    AT_STATX_DONT_SYNC, STATX_TYPE, &sx) == -1 &&
+		    (errno == ENOENT || errno == ENOTDIR))
+			say("%s %s: nothing is at %s now; %s", option,
+			    words->v[i], paths->v[i], then);
 }

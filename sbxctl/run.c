@@ -247,7 +247,10 @@ run_new(struct run *run)
 	body.name = opts->name;
 	project_paths("--hide", &opts->hide, &run->who, run->here,
 	    &body.hide);
+	project_missing("--hide", &opts->hide, &body.hide,
+	    "it stays hidden if it appears");
 	project_paths("--ro", &opts->ro, &run->who, run->here, &body.ro);
+	project_missing("--ro", &opts->ro, &body.ro, "it is not read-only");
 	body.network = opts->no_network ? "none" : "host";
 	body.tty = run->how.tty;
 	body.rows = run->how.rows;

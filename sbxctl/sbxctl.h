@@ -163,6 +163,9 @@ char	*project_cwd(void);
 /* --hide and --ro: "~" expanded, absolute, clean; the path need not exist. */
 void	 project_paths(const char *option, const struct words *,
 	    const struct who *, const char *cwd, struct strv *);
+/* Says which of them is not there now, and what that means. */
+void	 project_missing(const char *option, const struct words *,
+	    const struct strv *paths, const char *then);
 
 /*
  * session.c: the session that a word, or the current folder, means.

@@ -67,6 +67,35 @@ request_body() {
 }
 
 # Options end at the first word: the command's own are its own.
+# A path where nothing is protects nothing now, and says so; one that is there,
+# or that may not be looked at, does not.
+atf_test_case missing
+missing_body() {
+	fake_start
+	: >here
+	mkdir sub/in
+	cd sub || atf_fail cd
+	atf_check -e inline:"sbxctl: --hide secret: nothing is at $PWD/secret now; it stays hidden if it appears
+sbxctl: --hide ../here/x: nothing is at $SBX_SCRATCH/project/here/x now; it stays hidden if it appears
+sbxctl: --ro ~/typo: nothing is at $HOME/typo now; it is not read-only
+" -o ignore sbxctl run --repo .. --hide secret --hide ../here --hide ../here/x \
+	    --ro in --ro '~/typo' -- true
+	asked "hide $PWD/secret"
+	asked "ro $PWD/in"
+	# As whoever asks: nothing is told that could not be seen.
+	sbx_user user
+	# shellcheck disable=SC2154
+	mkdir -m 0700 "$SBX_SCRATCH/closed"
+	mkdir "$user_home/p"
+	chown "$user:" "$user_home/p"
+	chmod 755 "$SBX_STATE"
+	chmod 666 "$SBX_STATE/sbxd.sock"
+	cd "$user_home/p" || atf_fail cd
+	atf_check -o ignore -e empty sbx-as "$user" env SBX_STATE="$SBX_STATE" \
+	    HOME="$user_home" sbxctl run --hide "$SBX_SCRATCH/closed/no" -- true
+	fake_stop
+}
+
 atf_test_case words
 words_body() {
 	fake_start
@@ -333,6 +362,7 @@ after_body() {
 
 atf_init_test_cases() {
 	atf_add_test_case request
+	atf_add_test_case missing
 	atf_add_test_case words
 	atf_add_test_case project
 	atf_add_test_case refusals
