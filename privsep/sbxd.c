@@ -234,12 +234,17 @@ stdio_fill(void)
 	close(fd);
 }
 
-static void
-ready_tell(void)
+/* A NUL, which begins no error's line, and where to. */
+void
+ready_tell(const char *path)
 {
+	char	line[LIMIT_PATH + 3];
+	int	n;
+
 	log_fatal_to(-1);
 	if (sbxd.ready != -1) {
-		if (write(sbxd.ready, "", 1) != 1)
+		n = snprintf(line, sizeof(line), "%c%s\n", '\0', path);
+		if (write(sbxd.ready, line, (size_t)n) != n)
 			log_warn("the starter is gone");
 		close(sbxd.ready);
 		sbxd.ready = -1;
@@ -311,7 +316,7 @@ main(int argc, char **argv)
 	session_load_all();
 	clients_listen();
 	jobs_recover();
-	ready_tell();
+	ready_tell(sbxd.conf.socket);
 	log_info("ready on %s", sbxd.conf.socket);
 	idle_check();
 	event_base_dispatch(sbxd.base);

@@ -183,6 +183,8 @@ extern struct sbxd	sbxd;
 /* sbxd_start.c: all that is done as root, in order; fatal on failure. */
 void		 start_powers(void);
 void		 start_state(void);
+/* To who started an embedded suite: one listens on that socket. */
+void		 ready_tell(const char *path);
 void		 start_uids(void);
 void		 start_cgroup(void);
 void		 start_outer(void);	/* sbxd_outer.c */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "../common/path.h"
 #include "drop.h"
 #include "mode.h"
 #include "outside.h"
@@ -29,6 +30,9 @@
 
 #define RUN_DIR		"/run/sbx"
 #define GROUP_DEFAULT	"sbx"
+/* In the state's folder, which is its owner's: who holds the lock says there
+ * where it listens. */
+#define WHERE_FILE	"sbxd.where"
 
 /* What the helpers keep, spawn gives to a session's start, and drop_to itself
  * takes: told at once, not by whichever helper is the first to miss it. */
@@ -101,6 +105,65 @@ log_embedded(int state)
 	close(fd);
 }
 
+static void
+where_write(int state)
+{
+	char	line[LIMIT_PATH + 2];
+	int	fd, n;
+
+	n = snprintf(line, sizeof(line), "%s\n", sbxd.conf.socket);
+	fd = openat(state, WHERE_FILE, O_WRONLY | O_CREAT | O_TRUNC |
+	    O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd == -1 || write(fd, line, (size_t)n) != n)
+		fatal("%s/" WHERE_FILE, sbxd.conf.state);
+	close(fd);
+}
+
+/* "" where it does not say so, or not yet. */
+static void
+where_read(int state, char *out, size_t size)
+{
+	struct stat	st;
+	char		line[LIMIT_PATH + 2];
+	ssize_t		n = -1;
+	int		fd;
+
+	out[0] = '\0';
+	fd = openat(state, WHERE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+	    O_CLOEXEC);
+	if (fd == -1)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_uid == mode_owner())
+		n = read(fd, line, sizeof(line));
+	close(fd);
+	if (n <= 1 || line[n - 1] != '\n')
+		return;
+	line[n - 1] = '\0';
+	if (strlen(line) == (size_t)n - 1 && path_is_canonical(line))
+		strlcpy(out, line, size);
+}
+
+/* sbxctl, which started us to have a suite, is sent to the one that is there:
+ * it looks where suites are by default, and the configuration may say
+ * otherwise. */
+static void __attribute__((noreturn))
+where_other(int state)
+{
+	char	sock[LIMIT_PATH + 1];
+
+	where_read(state, sock, sizeof(sock));
+	if (sbxd.conf.embedded && sock[0] != '\0') {
+		log_info("another sbxd runs on %s: its socket is %s",
+		    sbxd.conf.state, sock);
+		ready_tell(sock);
+		exit(0);
+	}
+	fatalx("another sbxd runs on %s%s%s: stop it, or name another state "
+	    "by SBX_STATE", sbxd.conf.state, sock[0] != '\0' ? ", its socket "
+	    "is " : "", sock);
+}
+
 void
 start_state(void)
 {
@@ -118,9 +181,9 @@ start_state(void)
 	if (flock(lock, LOCK_EX | LOCK_NB) == -1) {
 		if (errno != EWOULDBLOCK)
 			fatal("locking %s", sbxd.conf.state);
-		fatalx("another sbxd runs on %s: stop it, or name another "
-		    "state by SBX_STATE", sbxd.conf.state);
+		where_other(state);
 	}
+	where_write(state);
 	close(state);
 }
 

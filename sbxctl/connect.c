@@ -230,13 +230,14 @@ conn_ask(uint32_t type, const void *body)
 		why = suite_start();
 		if (!conn_other(why))
 			break;
-		if (why != NULL)
+		/* One that has started is there; one that it found may end. */
+		if (why != NULL || ms > 0)
 			nanosleep(&pause, NULL);
 	}
 	if (why != NULL)
 		fail("%s", why);
-	fail("the suite that was started drops every connection: look at its "
-	    "log, sbxd.log in its state folder");
+	fail("%s: the suite there takes no connection: look at its log, "
+	    "sbxd.log in its state folder, or stop it", suite_last());
 }
 
 struct conn *

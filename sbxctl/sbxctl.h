@@ -125,15 +125,18 @@ char		*conn_error(const struct msg *);
 void		 conn_refused(const struct msg *) __attribute__((noreturn));
 
 /* Where a suite of this state listens, most likely first. */
-#define SUITE_SOCKETS	4
+#define SUITE_SOCKETS	5
 size_t		 suite_sockets(char *sockets[SUITE_SOCKETS]);
 /* That socket is of a suite that the caller asked for, by name or being root:
  * one that is not for him is not passed by. */
 bool		 suite_is_meant(void);
 /* Nobody listens on this socket: true only where that is certain. */
 bool		 suite_left(const char *path);
-/* Starts an embedded suite; NULL, or why not (malloc'ed). */
+/* Starts an embedded suite, or finds by it the one that there is, whose socket
+ * suite_sockets has from then on; NULL, or why not (malloc'ed). */
 char		*suite_start(void);
+/* That socket, for a message. */
+const char	*suite_last(void);
 /* The sbxd that suite_start would run, malloc'ed; NULL: there is none. */
 char		*suite_program(void);
 

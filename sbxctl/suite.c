@@ -25,6 +25,10 @@
 #define SUITE_READY_MS	20000
 #define SUITE_READY_FD	3
 
+/* What the sbxd that was started said last: its configuration, which sbxctl
+ * does not read, may have moved the socket. NULL: nothing. */
+static char	*suite_told;
+
 /* SBX_STATE, or NULL. */
 static const char *
 suite_state(void)
@@ -85,6 +89,8 @@ suite_sockets(char *sockets[SUITE_SOCKETS])
 	}
 	sockets[n++] = copy(SUITE_SOCKET);
 	sockets[n++] = suite_socket(SUITE_STATE);
+	if (suite_told != NULL)
+		sockets[n++] = copy(suite_told);
 	return (n);
 }
 
@@ -172,40 +178,60 @@ suite_exec(const char *program, int ready)
 	_exit(126);
 }
 
-/* Reads the one byte that says ready, or the line that says why not. */
+/* One line, or what came before the end. False: nothing in time. */
+static bool
+suite_line(int fd, char *line, size_t size)
+{
+	struct pollfd	pfd = { .fd = fd, .events = POLLIN };
+	size_t		len = 0;
+	ssize_t		n;
+
+	do {
+		if (poll(&pfd, 1, SUITE_READY_MS) == 0)
+			return (false);
+		n = read(fd, line + len, size - 1 - len);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	} while (len < size - 1 && line[len - 1] != '\n');
+	line[len] = '\0';
+	return (true);
+}
+
+/* Takes in the NUL and the path that say ready, or the line why not. */
 static char *
 suite_ready(int fd, const char *program)
 {
-	struct pollfd	 pfd = { .fd = fd, .events = POLLIN };
-	char		 line[1024], *why;
-	size_t		 len = 0;
-	ssize_t		 n;
+	char	line[LIMIT_PATH + 3], *why;
 
-	for (;;) {
-		if (poll(&pfd, 1, SUITE_READY_MS) == 0) {
-			if (asprintf(&why, "%s -e is not ready after %d "
-			    "seconds: run it by hand with -d to see why",
-			    program, SUITE_READY_MS / 1000) == -1)
-				fail("out of memory");
-			return (why);
-		}
-		n = read(fd, line + len, sizeof(line) - 1 - len);
-		if (n == -1 && errno == EINTR)
-			continue;
-		if (n > 0)
-			len += (size_t)n;
-		if (len == 1)
-			return (NULL);
-		if (n <= 0 || len == sizeof(line) - 1 ||
-		    line[len - 1] == '\n')
-			break;
+	memset(line, 0, sizeof(line));
+	if (!suite_line(fd, line, sizeof(line))) {
+		if (asprintf(&why, "%s -e is not ready after %d seconds: run "
+		    "it by hand with -d to see why", program,
+		    SUITE_READY_MS / 1000) == -1)
+			fail("out of memory");
+		return (why);
 	}
-	line[len] = '\0';
+	if (line[0] == '\0' && line[1] == '/') {
+		line[1 + strcspn(line + 1, "\n")] = '\0';
+		free(suite_told);
+		suite_told = copy(line + 1);
+		return (NULL);
+	}
 	line[strcspn(line, "\n")] = '\0';
-	if (asprintf(&why, "%s%s", len > 0 ? line : program, len > 0 ? "" :
-	    " -e ended at once: run it by hand with -d to see why") == -1)
+	if (asprintf(&why, "%s%s", line[0] != '\0' ? line : program,
+	    line[0] != '\0' ? "" : " -e ended at once: run it by hand with "
+	    "-d to see why") == -1)
 		fail("out of memory");
 	return (why);
+}
+
+const char *
+suite_last(void)
+{
+	return (suite_told != NULL ? suite_told : "its socket");
 }
 
 char *

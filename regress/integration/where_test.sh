@@ -1,0 +1,120 @@
+# A suite whose configuration puts state or socket elsewhere: sbxctl, which
+# does not read that, finds it all the same.
+[ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
+
+# where_begin: /etc and /var/lib are the case's own.
+where_begin()
+{
+	int_tools
+	mkdir "$SBX_SCRATCH/lib"
+	cp -a /etc "$SBX_SCRATCH/etc"
+	mkdir -p "$SBX_SCRATCH/etc/sbx"
+	mount --bind "$SBX_SCRATCH/etc" /etc
+	mount --bind "$SBX_SCRATCH/lib" /var/lib
+	int_clean_mark
+	unset SBX_STATE
+}
+
+# soon COMMAND...: within less than the time that a wait for another takes.
+soon()
+{
+	atf_check -o save:soon.out -e save:soon.err timeout 8 "$@"
+}
+
+where_ended()
+{
+	int_wait sh -c "! pgrep -x sbxd >/dev/null"
+}
+
+# where_embedded FOLDER: started twice, the second time found, in that state.
+where_embedded()
+{
+	soon run --keep -- sh -c 'echo x >f'
+	int_kept soon.err
+	atf_check test -d "$1/s/$sid"
+	soon sbxctl rm --discard "$sid"
+	where_ended
+}
+
+# where_daemon SOCKET OPTION...: sbxd -d listens there and is found there.
+where_daemon()
+{
+	where_socket=$1
+	shift
+	"$@" </dev/null >log 2>&1 &
+	suite=$!
+	int_wait grep -q "ready on $where_socket" log
+	soon sbxctl ls
+	atf_check -o inline:'sbxctl: no sessions\n' cat soon.err
+	soon run --keep -- sh -c 'echo x >f'
+	int_kept soon.err
+	soon sbxctl rm --discard "$sid"
+	# A second one says where the first one is.
+	"$@" </dev/null >second 2>&1 && atf_fail "a second one runs"
+	atf_check -o match:"another sbxd runs on .*, its socket is $where_socket: stop it" \
+	    cat second
+	kill "$suite"
+	wait "$suite" || atf_fail "$(cat log)"
+}
+
+atf_test_case root
+root_head()
+{
+	atf_set descr "root's, by /etc/sbx/sbxd.conf"
+	atf_set require.user root
+	atf_set timeout 120
+}
+root_body()
+{
+	where_begin
+	int_who root
+	mkdir "$SBX_SCRATCH/sock"
+	unset SBX_STATE
+	echo '{ "state": "'"$SBX_SCRATCH/moved"'" }' >/etc/sbx/sbxd.conf
+	where_embedded "$SBX_SCRATCH/moved"
+	where_daemon /run/sbx/sbxd.sock "$SBX_BUILDDIR/sbin/sbxd" -d
+	echo '{ "socket": "'"$SBX_SCRATCH/sock/s"'" }' >/etc/sbx/sbxd.conf
+	where_daemon "$SBX_SCRATCH/sock/s" "$SBX_BUILDDIR/sbin/sbxd" -d
+	where_embedded /var/lib/sbx
+	echo '{ "state": "'"$SBX_SCRATCH/moved"'", "socket": "'"$SBX_SCRATCH/sock/s"'" }' \
+	    >/etc/sbx/sbxd.conf
+	where_daemon "$SBX_SCRATCH/sock/s" "$SBX_BUILDDIR/sbin/sbxd" -d
+	int_clean_check
+}
+
+atf_test_case user
+user_head()
+{
+	atf_set descr "a user's own, by ~/.config/sbx/sbxd.conf"
+	atf_set require.user root
+	atf_set timeout 120
+}
+user_body()
+{
+	where_begin
+	sbx_user int_own
+	export int_own int_own_home
+	PATH=$SBX_SCRATCH/ownbin:$PATH
+	P=$int_own_home/p AS=''
+	sbx_repo "$P" "$int_own"
+	chmod 0777 .
+	conf=$int_own_home/.config/sbx
+	mkdir -p "$conf"
+	chown -R "$int_own:" "$int_own_home/.config"
+	echo '{ "state": "'"$int_own_home/moved"'" }' >"$conf/sbxd.conf"
+	chown "$int_own:" "$conf/sbxd.conf"
+	where_embedded "$int_own_home/moved"
+	where_daemon "$int_own_home/moved/sbxd.sock" sbx-own \
+	    "$SBX_BUILDDIR/sbin/sbxd" --user -d
+	echo '{ "socket": "'"$int_own_home/s"'" }' >"$conf/sbxd.conf"
+	where_daemon "$int_own_home/s" sbx-own \
+	    "$SBX_BUILDDIR/sbin/sbxd" --user -d
+	where_embedded "$int_own_home/.local/state/sbx"
+	int_clean_check
+}
+
+atf_init_test_cases()
+{
+	atf_add_test_case root
+	atf_add_test_case user
+}
