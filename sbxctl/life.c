@@ -82,5 +82,5 @@ resume_main(struct options *opts)
 	body.session = session_find(c, opts->before == 1 ? opts->argv[0] :
 	    NULL);
 	conn_send(c, MSG_RESUME, &body);
-	return (run_attached(c, &how, opts->keep, false));
+	return (run_attached(c, &how, opts->keep, NULL));
 }

@@ -14,6 +14,9 @@
 #include "../common/path.h"
 #include "sbxctl.h"
 
+/* Of paths where nothing is, so many are told. */
+#define MISSING_SAID	8
+
 char *
 project_cwd(void)
 {
@@ -199,12 +202,17 @@ project_missing(const char *option, const struct words *words,
     const struct strv *paths, const char *then)
 {
 	struct statx	sx;
-	size_t		i;
+	size_t		i, n = 0;
 
-	for (i = 0; i < paths->n; i++)
+	for (i = 0; i < paths->n; i++) {
 		if (statx(AT_FDCWD, paths->v[i], AT_NO_AUTOMOUNT |
-		    AT_STATX_DONT_SYNC, STATX_TYPE, &sx) == -1 &&
-		    (errno == ENOENT || errno == ENOTDIR))
-			say("%s %s: nothing is at %s now; %s", option,
+		    AT_STATX_DONT_SYNC, STATX_TYPE, &sx) == 0 ||
+		    (errno != ENOENT && errno != ENOTDIR))
+			continue;
+		if (n++ < MISSING_SAID)
+			say("%s %s: nothing is at %s now: %s", option,
 			    words->v[i], paths->v[i], then);
+	}
+	if (n > MISSING_SAID)
+		say("%s: and %zu more like these", option, n - MISSING_SAID);
 }

@@ -25,6 +25,7 @@ struct run {
 	struct strv	 more;
 	const char	*cwd;
 	char		*here;
+	struct strv	 hide, ro;
 	struct relay_how how;
 };
 
@@ -233,7 +234,6 @@ run_new(struct run *run)
 {
 	const struct options	*opts = run->opts;
 	struct m_NEW		 body = { 0 };
-	struct conn		*c;
 
 	body.argv.n = (size_t)opts->argc;
 	body.argv.v = (const char **)(void *)opts->argv;
@@ -246,11 +246,10 @@ run_new(struct run *run)
 	body.user = run->who.user;
 	body.name = opts->name;
 	project_paths("--hide", &opts->hide, &run->who, run->here,
-	    &body.hide);
-	project_missing("--hide", &opts->hide, &body.hide,
-	    "it stays hidden if it appears");
-	project_paths("--ro", &opts->ro, &run->who, run->here, &body.ro);
-	project_missing("--ro", &opts->ro, &body.ro, "it is not read-only");
+	    &run->hide);
+	project_paths("--ro", &opts->ro, &run->who, run->here, &run->ro);
+	body.hide = run->hide;
+	body.ro = run->ro;
 	body.network = opts->no_network ? "none" : "host";
 	body.tty = run->how.tty;
 	body.rows = run->how.rows;
@@ -265,10 +264,17 @@ run_new(struct run *run)
 		body.groups.n = run->who.ngroups;
 		body.groups.v = run->who.groups;
 	}
-	c = conn_ask(MSG_NEW, &body);
-	free(body.hide.v);
-	free(body.ro.v);
-	return (c);
+	return (conn_ask(MSG_NEW, &body));
+}
+
+/* Once it has started: a refusal is one line. */
+static void
+run_missing(const struct run *run)
+{
+	project_missing("--hide", &run->opts->hide, &run->hide,
+	    "nothing is hidden yet");
+	project_missing("--ro", &run->opts->ro, &run->ro,
+	    "it is not read-only");
 }
 
 int
@@ -337,14 +343,17 @@ run_wait(const struct conn *c, const char *sid, bool keep)
 
 int
 run_attached(struct conn *c, const struct relay_how *how, bool keep,
-    bool fresh)
+    const struct run *run)
 {
+	bool			 fresh = run != NULL;
 	struct relay_end	 end;
 	struct after		 after;
 	struct conn		*second;
 	char			*sid;
 
 	sid = run_start(c, fresh);
+	if (fresh)
+		run_missing(run);
 	/* A session that somebody came back to does not go unasked. */
 	second = run_wait(c, sid, keep || !fresh);
 	relay_run(c, how, &end);
@@ -370,7 +379,7 @@ run_main(struct options *opts)
 
 	run_prepare(&run, opts, true);
 	c = run_new(&run);
-	return (run_attached(c, &run.how, opts->keep, true));
+	return (run_attached(c, &run.how, opts->keep, &run));
 }
 
 /* Its session runs when SESSION comes, and is nobody's affair of ours then. */
@@ -391,6 +400,7 @@ new_main(struct options *opts)
 		fail("%s: broken answer: %s while a session starts", c->path,
 		    proto_name(msg.type));
 	session = msg.body;
+	run_missing(&run);
 	choice_notes(session);
 	out_form(opts)->started(session->session);
 	msg_free(&msg);

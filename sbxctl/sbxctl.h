@@ -344,10 +344,11 @@ void	relay_run(struct conn *, const struct relay_how *,
 /*
  * run.c: what starting a command has in common.
  */
-/* From the answer to NEW or RESUME to the choice; the exit status. fresh: a
- * session that goes again if nothing comes of it. */
+struct run;
+/* From the answer to NEW or RESUME to the choice; the exit status. run: what
+ * NEW was of, a session that goes again if nothing comes of it; else NULL. */
 int	run_attached(struct conn *, const struct relay_how *, bool keep,
-	    bool fresh);
+	    const struct run *);
 /* Ours, if we are at one, and its size. */
 void	run_terminal(struct relay_how *);
 /* Too many words, or one too long for any program: fails. */

@@ -75,9 +75,9 @@ missing_body() {
 	: >here
 	mkdir sub/in
 	cd sub || atf_fail cd
-	atf_check -e inline:"sbxctl: --hide secret: nothing is at $PWD/secret now; it stays hidden if it appears
-sbxctl: --hide ../here/x: nothing is at $SBX_SCRATCH/project/here/x now; it stays hidden if it appears
-sbxctl: --ro ~/typo: nothing is at $HOME/typo now; it is not read-only
+	atf_check -e inline:"sbxctl: --hide secret: nothing is at $PWD/secret now: nothing is hidden yet
+sbxctl: --hide ../here/x: nothing is at $SBX_SCRATCH/project/here/x now: nothing is hidden yet
+sbxctl: --ro ~/typo: nothing is at $HOME/typo now: it is not read-only
 " -o ignore sbxctl run --repo .. --hide secret --hide ../here --hide ../here/x \
 	    --ro in --ro '~/typo' -- true
 	asked "hide $PWD/secret"
