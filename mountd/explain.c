@@ -302,7 +302,9 @@ walk_part(struct explain *e, const char *part, const char *rest)
 		    true));
 	if ((p = place_at(e, next)) != NULL)
 		return (walk_mount(e, p, *rest == '\0'));
-	if (e->at.fresh || fresh_over(next) != NULL) {
+	/* Project, home and read-only paths may lie in a fresh folder, and
+	 * over it. */
+	if (e->at.fresh || (e->at.place == NULL && fresh_over(next) != NULL)) {
 		/* Not looked at, but for what is mounted in it. */
 		if (*rest == '\0')
 			return (say_fresh(e, next));

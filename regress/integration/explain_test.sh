@@ -180,9 +180,91 @@ agrees_own_body()
 	int_own_stop
 }
 
+atf_test_case fresh
+fresh_head()
+{
+	atf_set descr "a project, a home and a read-only path below /tmp and \
+/run: the real ones, in folders of the session's own"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# sees STATE RULE PATH WORD...
+sees()
+{
+	sees_state=$1 sees_rule=$2 sees_path=$3
+	shift 3
+	sbxctl explain --json "$sees_path" "$@" >sees.json || atf_fail explain
+	int_json sees.json "o['state'] == '$sees_state'" \
+	    "o['rule'] == '$sees_rule'"
+}
+# fresh_in DIR: as of $P before it, for one that would be, and one that was.
+fresh_in()
+{
+	mkdir -p "$1/top/ro"
+	chmod 0755 "$1" "$1/top"
+	mv "$P" "$1/top/p"
+	P=$1/top/p
+	mkdir "$P/hid" "$P/sub"
+	echo f | tee "$P/f" "$P/sub/f" "$P/hid/f" "$1/top/other" \
+	    "$1/top/ro/f" >/dev/null
+	chown -R --reference="$P" "$P"
+	run --keep --hide "$P/hid" --ro "$1/top/ro" -- sh -c 'cat f sub/f
+	    ls -A hid ..; cat ../ro/f; echo n >n; echo s >sub/f
+	    ln -s ../other out' >out 2>err || atf_fail "$(cat out err)"
+	atf_check -o inline:'f\nf\n..:\np\nro\n\nhid:\nf\n' cat out
+	int_kept err
+	set -- "$1" --repo "$P" --hide "$P/hid" --ro "$1/top/ro"
+	for who in would was; do
+		top=$1
+		shift
+		if [ $who = was ]; then
+			set -- "$sid"
+			sees layer project "$P/n" "$@"
+			sees layer project "$P/sub/f" "$@"
+			sees own fresh "$P/out" "$@"
+		else
+			set -- "$@" $AS
+			sees missing project "$P/n" "$@"
+			sees shown project "$P/sub/f" "$@"
+		fi
+		sees shown project "$P" "$@"
+		sees shown project "$P/f" "$@"
+		sees shown project "$P/sub/../f" "$@"
+		sees hidden hide "$P/hid/f" "$@"
+		sees read-only ro "$top/top/ro/f" "$@"
+		sees own fresh "$top/top/other" "$@"
+		sees own fresh "$top/top" "$@"
+		sees own fresh "$P/../other" "$@"
+		set -- "$top" "$@"
+	done
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+fresh_one()
+{
+	sees own fresh /tmp/anything --repo "$P" $AS
+	made=$(mktemp -d /tmp/sbx-test.XXXXXX)
+	fresh_in "$made"
+	rm -r "$made"
+	int_who "$int_one"
+	made=$(mktemp -d /run/sbx-test.XXXXXX)
+	fresh_in "$made"
+	rm -r "$made"
+}
+fresh_body()
+{
+	int_begin
+	for int_one in root user own; do
+		echo "== $int_one"
+		int_who "$int_one"
+		fresh_one
+	done
+	int_end
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case agrees_root
 	atf_add_test_case agrees_user
 	atf_add_test_case agrees_own
+	atf_add_test_case fresh
 }
