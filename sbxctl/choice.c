@@ -150,7 +150,7 @@ choice_land(struct conn *c, const struct after *a, const struct reviews *all)
 	for (i = 0; i < all->n; i++) {
 		r = &all->v[i];
 		if ((r->sum.files > 0 || !all->all) && landing_apply(c,
-		    a->session, r->root, r->digest, &out_text) != 0)
+		    a->session, r->root, r->digest, false, &out_text) != 0)
 			return (false);
 	}
 	return (true);

@@ -14,7 +14,7 @@
 
 int
 landing_apply(struct conn *c, const char *sid, const char *root,
-    const uint8_t *digest, const struct out *out)
+    const uint8_t *digest, bool stays, const struct out *out)
 {
 	struct m_APPLY	body = { .session = sid, .root = root };
 	struct review	r;
@@ -32,6 +32,7 @@ landing_apply(struct conn *c, const char *sid, const char *root,
 		status = EXIT_OTHER;
 	} else {
 		r.unseen = digest == NULL;
+		r.stays = stays;
 		out->landed(&r);
 	}
 	/* It landed all the same. */
@@ -67,7 +68,8 @@ apply_asking(struct conn *c, const char *sid, const char *root,
 		say("nothing was applied: session %s keeps its changes", sid);
 		return (EXIT_OTHER);
 	}
-	return (landing_apply(c, sid, root, digest, out));
+	return (landing_apply(c, sid, root, digest, root == NULL &&
+	    session_ended(c, sid), out));
 }
 
 int
@@ -100,7 +102,8 @@ apply_main(struct options *opts)
 		status = apply_asking(c, sid, root, out_form(opts));
 	else
 		status = landing_apply(c, sid, root, opts->yes ? NULL :
-		    digest, out_form(opts));
+		    digest, root == NULL && session_ended(c, sid),
+		    out_form(opts));
 	session_roots_free(&roots);
 	free(sid);
 	conn_close(c);

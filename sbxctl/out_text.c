@@ -428,10 +428,15 @@ static void
 text_landed(const struct review *r)
 {
 	char	*root = visible(r->root != NULL ? r->root : "");
+	bool	 rest = r->nskipped > 0 || r->nignored > 0;
 
-	printf("session %s: %" PRIu64 " file%s landed%s%s\n", r->session,
+	printf("session %s: %" PRIu64 " file%s landed%s%s", r->session,
 	    r->landed, r->landed == 1 ? "" : "s", *root != '\0' ? " in " :
 	    "", root);
+	if (r->stays)
+		printf("; \"sbxctl rm %s%s\" removes the session",
+		    rest ? "--discard " : "", r->session);
+	putchar('\n');
 	free(root);
 	if (r->unseen)
 		text_skipped(r);

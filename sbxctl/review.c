@@ -153,8 +153,9 @@ review_take(struct review *r, const struct msg *msg, uint64_t *next)
 	}
 }
 
-void
-review_get(struct conn *c, const char *sid, uint32_t type, const void *body,
+/* Sends and collects; a refusal is in r->error. */
+static void
+review_ask(struct conn *c, const char *sid, uint32_t type, const void *body,
     struct review *r)
 {
 	struct msg	 msg;
@@ -169,6 +170,13 @@ review_get(struct conn *c, const char *sid, uint32_t type, const void *body,
 		more = review_take(r, &msg, &next);
 		msg_free(&msg);
 	} while (more);
+}
+
+void
+review_get(struct conn *c, const char *sid, uint32_t type, const void *body,
+    struct review *r)
+{
+	review_ask(c, sid, type, body, r);
 	if (r->error != NULL && type != MSG_APPLY)
 		fail("%s", r->error);
 	if (type != MSG_CHANGES && type != MSG_PATCH)
@@ -221,6 +229,19 @@ review_any(const struct review *r)
 {
 	return (r->nfiles > 0 || r->nskipped > 0 || r->nignored > 0 ||
 	    r->sum.files > 0 || r->sum.skipped > 0 || r->sum.ignored > 0);
+}
+
+bool
+review_waits(struct conn *c, const char *sid, const char *root)
+{
+	struct m_CHANGES body = { .session = sid, .root = root };
+	struct review	r;
+	bool		any;
+
+	review_ask(c, sid, MSG_CHANGES, &body, &r);
+	any = r.error != NULL || review_any(&r);
+	review_free(&r);
+	return (any);
 }
 
 char *

@@ -197,6 +197,7 @@ const char *session_root(const char *command, const char *sid,
  * *all. */
 const char *session_root_or_all(const char *command, const char *sid,
 	    const struct roots *, const char *repo, bool *all);
+bool	 session_ended(struct conn *, const char *sid);
 /* REMOVE and its answer, OK or ERROR, in msg; what stays of it in the project
  * is in *warning (malloc'ed), else NULL. */
 void	 session_remove(struct conn *, const char *sid, bool discard,
@@ -222,6 +223,7 @@ struct review {
 	size_t		 patchlen;
 	uint64_t	 landed;	/* of LANDED */
 	bool		 unseen;	/* what does not was not listed yet */
+	bool		 stays;		/* a session that rm would remove */
 	char		*warning;	/* what did not follow it; NULL */
 	char		*error;		/* the suite's refusal, one line */
 	char		 code[65];
@@ -234,6 +236,9 @@ void	review_get(struct conn *, const char *sid, uint32_t type,
 void	review_free(struct review *);
 /* Something of the session's is not in the real tree. */
 bool	review_any(const struct review *);
+/* Asks that of a session's root, NULL: its only one; true also where no
+ * answer is to be had. */
+bool	review_waits(struct conn *, const char *sid, const char *root);
 
 /* One of each root that was asked for. */
 struct reviews {
@@ -268,9 +273,10 @@ int	outside_main(struct options *);
  * landing.c
  */
 /* APPLY with this digest (NULL: what is computed then). Prints the result or
- * what has drifted; returns the exit status. */
+ * what has drifted; returns the exit status. stays: of a session of one root
+ * that has ended, and that nobody is about to remove. */
 int	landing_apply(struct conn *, const char *sid, const char *root,
-	    const uint8_t *digest, const struct out *);
+	    const uint8_t *digest, bool stays, const struct out *);
 
 /*
  * terminal.c: the owner's terminal.

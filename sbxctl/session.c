@@ -101,8 +101,48 @@ session_count(const struct sessions *all, match_fn *match, const char *what,
 	return (n);
 }
 
+/* Nothing of it waits for anybody. */
+static bool
+session_is_through(struct conn *c, const struct m_SESSION *s)
+{
+	size_t	i;
+
+	if (strcmp(s->state, "failed") == 0)
+		return (true);
+	if (strcmp(s->state, "ended") != 0 || review_waits(c, s->session,
+	    s->more.n > 0 ? s->project : NULL))
+		return (false);
+	for (i = 0; i < s->more.n; i++)
+		if (review_waits(c, s->session, s->more.v[i]))
+			return (false);
+	return (true);
+}
+
+/* Of several the only one that is not through: what has landed stays until it
+ * is removed, and the next session is the one that is meant. */
 static char *
-session_of_folder(const struct sessions *all)
+session_of_several(struct conn *c, const struct sessions *all,
+    const char *cwd)
+{
+	const struct m_SESSION	*s;
+	char			*found = NULL;
+	size_t			 i;
+
+	for (i = 0; i < all->n; i++) {
+		s = sessions_at(all, i);
+		if (!session_here(s, cwd, false) || session_is_through(c, s))
+			continue;
+		if (found != NULL) {
+			free(found);
+			return (NULL);
+		}
+		found = copy(s->session);
+	}
+	return (found);
+}
+
+static char *
+session_of_folder(struct conn *c, const struct sessions *all)
 {
 	char		 list[LIST_SIZE], *cwd = project_cwd(), *found = NULL;
 	const char	*sid;
@@ -114,7 +154,7 @@ session_of_folder(const struct sessions *all)
 	else if (n == 0)
 		fail("%s: no session has this folder as its project: name "
 		    "one, \"sbxctl ls\" lists them", cwd);
-	else
+	else if ((found = session_of_several(c, all, cwd)) == NULL)
 		fail("%s: the project of several sessions: name one: %s", cwd,
 		    list);
 	free(cwd);
@@ -179,7 +219,7 @@ session_pick(struct conn *c, const char *word, bool live)
 	sessions_get(c, &all);
 	if (live)
 		sessions_live(&all);
-	sid = word == NULL ? session_of_folder(&all) :
+	sid = word == NULL ? session_of_folder(c, &all) :
 	    session_of_word(&all, word);
 	sessions_free(&all);
 	if (sid == NULL)
@@ -297,6 +337,19 @@ session_root(const char *command, const char *sid, const struct roots *roots,
 		fail("%s: session %s has %zu roots: give --repo %s", command,
 		    sid, roots->n, roots_list(roots));
 	return (root);
+}
+
+bool
+session_ended(struct conn *c, const char *sid)
+{
+	struct msg	msg;
+	bool		ended;
+
+	session_show(c, sid, &msg);
+	ended = strcmp(((const struct m_SESSION *)msg.body)->state,
+	    "ended") == 0;
+	msg_free(&msg);
+	return (ended);
 }
 
 int

@@ -102,6 +102,52 @@ named_body()
 	int_end
 }
 
+atf_test_case again
+again_head()
+{
+	atf_set descr "a session that has landed stays, and is not the one that \
+the folder means while another one waits"
+	atf_set require.user root
+}
+again_one()
+{
+	int_keep sh -c 'echo 1 >one'
+	one=$sid
+	atf_check -o inline:"session $one: 1 file landed; \"sbxctl rm $one\" removes the session\n" \
+	    here sbxctl apply --yes
+	atf_check -o match:"^session  *$one" here sbxctl show
+	int_keep sh -c 'echo 2 >two; echo o >x.o'
+	atf_check -o match:'^\+2$' here sbxctl diff
+	atf_check -o match:'A  two' here sbxctl changes
+	# It still has what does not land.
+	atf_check -o match:"^session $sid: 1 file landed; \"sbxctl rm --discard $sid\"" \
+	    here sbxctl apply --yes
+	atf_check -o match:"^session  *$sid" here sbxctl show
+	# One that runs counts, and two that wait are two.
+	int_live live sh -c 'echo 3 >three; exec cat'
+	int_refused 1 'of several sessions: name one: ' here sbxctl diff
+	atf_check -o ignore sbxctl rm --discard "$(sbxctl ls |
+	    awk -v p="$P" -v one="$one" 'index($0, p) && /ended/ && $1 != one {
+	    print $1 }')"
+	int_wait sh -c "cd $P; sbxctl changes | grep -q 'A  three'"
+	atf_check -o inline:"session $sid: 1 file landed\n" here sbxctl apply --yes
+	exec 9>&-
+	wait "$live" || :
+	# Where all are through it is not said which is meant.
+	int_refused 1 'of several sessions' here sbxctl show
+	atf_check -o ignore sbxctl rm "$one"
+	atf_check -o ignore sbxctl rm "$sid"
+}
+again_body()
+{
+	int_begin
+	# here COMMAND...: in the project.
+	printf '#!/bin/sh\ncd "$P" && exec "$@"\n' >"$SBX_SCRATCH/bin/here"
+	chmod 0755 "$SBX_SCRATCH/bin/here"
+	int_each again_one
+	int_end
+}
+
 atf_test_case removed
 removed_head()
 {
@@ -221,6 +267,7 @@ atf_init_test_cases()
 {
 	atf_add_test_case listed
 	atf_add_test_case named
+	atf_add_test_case again
 	atf_add_test_case removed
 	atf_add_test_case owned
 	atf_add_test_case doctor

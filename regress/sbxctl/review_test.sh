@@ -263,7 +263,7 @@ patch_body() {
 atf_test_case apply
 apply_body() {
 	fake_start
-	atf_check -e empty -o inline:'session aaaabbbbcccc: 6 files landed\n' \
+	atf_check -e empty -o inline:'session aaaabbbbcccc: 6 files landed; "sbxctl rm aaaabbbbcccc" removes the session\n' \
 	    sbxctl apply one --yes
 	atf_check -e empty -o match:landed sbxctl apply one --digest $digest
 	atf_check -e empty -o save:json sbxctl apply one --yes --json
