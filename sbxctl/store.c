@@ -73,7 +73,8 @@ du_main(struct options *opts)
 	return (done(0));
 }
 
-/* "7d", "12h", "30m", "90s", "90"; seconds. */
+/* "7d", "12h", "30m", "90s", "0"; seconds. A bare number may have been meant
+ * for days: what it would remove is gone. */
 static uint64_t
 gc_age(const char *text)
 {
@@ -85,7 +86,7 @@ gc_age(const char *text)
 	};
 	char		number[32];
 	const char	*why;
-	uint64_t	 by = 1;
+	uint64_t	 by = 0;
 	size_t		 i, len = strlen(text);
 	long long	 n;
 
@@ -100,7 +101,8 @@ gc_age(const char *text)
 		memcpy(number, text, len);
 		number[len] = '\0';
 		/* Ten thousand years. */
-		n = strtonum(number, 0, (long long)(315360000000 / by), &why);
+		n = strtonum(number, 0, by == 0 ? 0 :
+		    (long long)(315360000000 / by), &why);
 		if (why == NULL)
 			return ((uint64_t)n * by);
 	}

@@ -45,6 +45,15 @@ forms_body() {
 	json du.json 'sessions#' 2
 	json du.json 'sessions.0.parts.1.bytes' 3298534883328
 	json du.json 'sessions.1.bytes' 0
+	# A bare number is no age.
+	for a in 5 90 1w 5D s d ''; do
+		atf_check -s exit:2 -o empty \
+		    -e match:"^sbxctl: gc: --older $a: not an age: give a number and s, m, h or d for its unit" \
+		    sbxctl gc --older "$a"
+	done
+	for a in 0 00 0d 5s; do
+		atf_check -o ignore sbxctl gc --older "$a"
+	done
 	atf_check -o save:text sbxctl gc --older 2h --dry-run --discard
 	plain text
 	grep -q '^age 7200 dry 1 discard 1$' "$SBX_STATE/asked" ||
