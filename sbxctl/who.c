@@ -85,13 +85,14 @@ who_find(const char *as, struct who *who)
 
 	memset(who, 0, sizeof(*who));
 	if (as != NULL) {
-		if (geteuid() != 0)
+		pw = getpwnam(as);
+		if (geteuid() != 0 && (pw == NULL || pw->pw_uid != geteuid()))
 			fail("--as %s: only root runs sessions as others: "
 			    "leave it out, or call sbxctl as root", as);
-		if ((pw = getpwnam(as)) == NULL)
+		if (pw == NULL)
 			fail("--as %s: there is no such user: give one of "
 			    "those in passwd", as);
-		/* Root as itself is not another user. */
+		/* Oneself is not another user. */
 		who->as = pw->pw_uid != geteuid();
 		if (who->as)
 			who_groups(pw, who);

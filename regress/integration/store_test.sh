@@ -341,6 +341,8 @@ users_body()
 	done
 	int_refused 1 'only root' as-one "$alice" sh -c \
 	    "cd && exec sbxctl explain --as $bob /etc"
+	atf_check -o ignore as-one "$alice" sh -c \
+	    "cd && exec sbxctl explain --as $alice /etc"
 	sbxctl explain --json --as "$bob" --repo "$SBX_SCRATCH/home/$bob/p" \
 	    "$SBX_SCRATCH/home/$bob/secret" >ex.json || atf_fail explain
 	int_json ex.json 'o["state"] == "shown"' 'o["rule"] == "home"'

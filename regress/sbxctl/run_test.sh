@@ -227,6 +227,18 @@ as_body() {
 	asked "home $user_home"
 	asked "user $user"
 	not_asked '^as '
+	# Oneself is not another one, root is.
+	forget
+	for w in run new; do
+		atf_check -o ignore sbx-as "$user" env SBX_STATE="$SBX_STATE" \
+		    sbxctl $w --as "$user" exit:0
+		asked "user $user"
+		not_asked '^as '
+		atf_check -s not-exit:0 -o empty \
+		    -e match:'--as root: only root runs sessions as others' \
+		    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl $w \
+		    --as root exit:0
+	done
 	fake_stop
 }
 
