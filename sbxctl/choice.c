@@ -249,6 +249,32 @@ choice_after(struct conn *c, const struct after *a)
 	session_roots_free(&roots);
 }
 
+/* The suite may be about to end: it knows why, as long as it says so. */
+void
+choice_lost(struct conn *c, const char *sid, const char *why)
+{
+	const struct m_SESSION	*m = NULL;
+	const char		*bad;
+	struct msg		 msg;
+	bool			 removed;
+
+	if (imsg_recv(&c->ib, &msg, CONN_SHORT_MS, &bad) == 1) {
+		msg_free(&msg);
+		if (imsg_recv(&c->ib, &msg, CONN_START_MS, &bad) == 1 &&
+		    msg.type == MSG_SESSION)
+			m = msg.body;
+	}
+	removed = m != NULL && strcmp(m->state, "removed") == 0;
+	if (m != NULL && m->reason != NULL)
+		why = m->reason;
+	if (removed)
+		say("session %s: %s: it had changed nothing, and is removed",
+		    sid, why);
+	else
+		say("session %s: %s: its changes are kept, \"sbxctl changes "
+		    "%s\" lists them", sid, why, sid);
+}
+
 /* One request whose answer is of no matter. */
 static bool
 forget_step(struct imsgbuf *ib, uint32_t type, const void *body)

@@ -193,16 +193,20 @@ relay_on_gap(struct relay *r)
 		relay_on_data(r, &data);
 }
 
-/* The command was killed with its session, as the kernel does it. */
+/* Killed with its session, as the kernel does it, a command has a status. Of
+ * anything else nobody knows how it ended. */
 static void
 relay_on_error(struct relay *r, const struct msg *msg)
 {
 	const struct m_ERROR	*e = msg->body;
+	bool			 killed;
 
-	if (strcmp(e->code, "session.ended") != 0)
+	killed = strcmp(e->code, "session.ended") == 0;
+	if (r->joined && !killed)
 		return;
 	r->end->why = conn_error(msg);
-	r->end->status = 128 + SIGKILL;
+	r->end->status = killed ? 128 + SIGKILL : EXIT_RUN;
+	r->end->lost = !killed;
 	r->ended = true;
 }
 
@@ -298,8 +302,10 @@ relay_socket(struct relay *r)
 		if (r->joined)
 			fail("%s: the session's end of the terminal is gone: "
 			    "\"sbxctl ls\" says whether it runs", r->c->path);
-		fail("%s: the suite has ended, and the session with it: its "
-		    "changes are kept, \"sbxctl ls\" lists it", r->c->path);
+		r->end->why = copy("the suite has ended, and the session "
+		    "with it");
+		r->end->status = EXIT_RUN;
+		r->end->lost = r->ended = true;
 	}
 }
 

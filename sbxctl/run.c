@@ -360,6 +360,11 @@ run_attached(struct conn *c, const struct relay_how *how, bool keep,
 	conn_close(c);
 	if (end.midline && !end.hangup)
 		putchar('\n');
+	if (end.lost) {
+		choice_lost(second, sid, end.why);
+		conn_close(second);
+		return (EXIT_RUN);
+	}
 	after.session = sid;
 	after.keep = keep || !fresh;
 	/* Who has said keep has answered. */

@@ -341,6 +341,7 @@ struct relay_end {
 	bool		 hangup;	/* terminal gone, or a signal to us */
 	bool		 detached;	/* by the keys */
 	char		*why;		/* it was ended with its session */
+	bool		 lost;		/* so that it has no status */
 	bool		 midline;	/* output did not end with a newline */
 };
 
@@ -376,6 +377,8 @@ struct after {
 void	choice_notes(const struct m_SESSION *);
 /* A connection on which WAIT has been sent. */
 void	choice_after(struct conn *, const struct after *);
+/* The same for one that did not end by its command's end. */
+void	choice_lost(struct conn *, const char *sid, const char *why);
 /* Waits for the end of one that did not come to run, and, if asked to,
  * removes it; never fails. */
 void	choice_forget(const struct conn *, const char *sid, bool remove);

@@ -464,6 +464,54 @@ users_body()
 	int_end
 }
 
+atf_test_case lost
+lost_head()
+{
+	atf_set descr "the suite is stopped while run waits for its command: \
+that is said, with the session's id and what becomes of it"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# lost_run STOP...: of a session that has changed something.
+lost_run()
+{
+	int_live live sh -c 'echo x >f; exec cat'
+	int_wait sh -c "cd $P; sbxctl changes 9>&- | grep -q 'A  f'"
+	"$@"
+	got=0
+	wait "$live" || got=$?
+	exec 9>&-
+	atf_check_equal 125 "$got"
+	atf_check -o inline:"sbxctl: session $sid: the suite was stopped: its changes are kept, \"sbxctl changes $sid\" lists them\n" \
+	    cat live.err
+}
+lost_body()
+{
+	int_begin
+	int_who root
+	lost_run sbx_suite_stop
+	int_suite
+	atf_check -o match:'A  f' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_who own
+	lost_run int_own_stop
+	# The suite itself is killed: nobody says why.
+	int_who root
+	int_live live sh -c 'echo x >f; exec cat'
+	kill -KILL "$sbx_suite"
+	got=0
+	wait "$live" || got=$?
+	exec 9>&-
+	wait "$sbx_suite" || :
+	atf_check_equal 125 "$got"
+	atf_check -o match:"^sbxctl: session $sid: .*: its changes are kept" \
+	    cat live.err
+	int_wait sh -c '! pgrep -x mountd >/dev/null'
+	int_suite
+	atf_check -o match:'A  f' sbxctl changes "$sid"
+	int_end
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case stopped
@@ -474,4 +522,5 @@ atf_init_test_cases()
 	atf_add_test_case drift
 	atf_add_test_case restarted
 	atf_add_test_case users
+	atf_add_test_case lost
 }
