@@ -209,6 +209,12 @@ client_on_remove(struct peer *p, struct msg *msg)
 	if ((s = client_session(p, msg->id, m->session)) == NULL ||
 	    !owner_is(p, msg->id, s))
 		return;
+	/* Its command has ended: nobody has to do anything about it. */
+	if (s->state == S_ENDING) {
+		peer_error(p, msg->id, "session.ending", "session %s is "
+		    "ending: try again when it has", m->session);
+		return;
+	}
 	if (s->state != S_ENDED && s->state != S_FAILED) {
 		peer_error(p, msg->id, "session.running", "session %s is %s: "
 		    "end its command first", m->session, session_state(s));

@@ -383,8 +383,8 @@ show_main(struct options *opts)
 	return (done(0));
 }
 
-void
-session_remove(struct conn *c, const char *sid, bool discard, struct msg *msg,
+static void
+remove_ask(struct conn *c, const char *sid, bool discard, struct msg *msg,
     char **warning)
 {
 	struct m_REMOVE	body = { .session = sid, .discard = discard };
@@ -401,6 +401,24 @@ session_remove(struct conn *c, const char *sid, bool discard, struct msg *msg,
 		*warning = copy(((const struct m_TEXT *)msg->body)->text);
 		msg_free(msg);
 	}
+}
+
+void
+session_remove(struct conn *c, const char *sid, bool discard, struct msg *msg,
+    char **warning)
+{
+	struct m_WAIT	wait = { .session = sid };
+
+	remove_ask(c, sid, discard, msg, warning);
+	if (msg->type != MSG_ERROR || strcmp(((const struct m_ERROR *)
+	    msg->body)->code, "session.ending") != 0)
+		return;
+	/* Whoever has seen its command end need not know what comes after. */
+	msg_free(msg);
+	conn_send(c, MSG_WAIT, &wait);
+	conn_expect(c, MSG_SESSION, msg, CONN_START_MS);
+	msg_free(msg);
+	remove_ask(c, sid, discard, msg, warning);
 }
 
 int

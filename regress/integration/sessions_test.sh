@@ -148,6 +148,43 @@ again_body()
 	int_end
 }
 
+atf_test_case ending
+ending_head()
+{
+	atf_set descr "rm of a session whose command has just ended waits for \
+the rest"
+	atf_set require.user root
+}
+ending_one()
+{
+	sid=$(cd "$P" && sbxctl new $AS -- sleep 1000)
+	# It cannot come to its end meanwhile.
+	mountds=$(int_pids mountd)
+	# shellcheck disable=SC2086
+	kill -STOP $mountds
+	sbxctl kill "$sid" >kill.out 2>&1 &
+	killer=$!
+	int_wait sh -c "sbxctl ls | grep -q '^$sid .* ending '"
+	sbxctl rm "$sid" >rm.out 2>rm.err &
+	rm=$!
+	# It has asked, and waits.
+	int_wait sh -c "grep -q '^State:.S' /proc/$rm/status"
+	sbxctl ls | grep -q "^$sid .* ending " || atf_fail "it is gone"
+	kill -0 "$rm" || atf_fail "$(cat rm.out rm.err)"
+	# shellcheck disable=SC2086
+	kill -CONT $mountds
+	wait "$rm" || atf_fail "$(cat rm.out rm.err)"
+	atf_check -o inline:"session $sid: removed\n" cat rm.out
+	atf_check -o empty cat rm.err
+	wait "$killer" || atf_fail "$(cat kill.out)"
+}
+ending_body()
+{
+	int_begin
+	int_both ending_one
+	int_end
+}
+
 atf_test_case removed
 removed_head()
 {
@@ -268,6 +305,7 @@ atf_init_test_cases()
 	atf_add_test_case listed
 	atf_add_test_case named
 	atf_add_test_case again
+	atf_add_test_case ending
 	atf_add_test_case removed
 	atf_add_test_case owned
 	atf_add_test_case doctor
