@@ -490,6 +490,18 @@ relay_terminal(struct relay *r)
 	relay_resize(r);
 }
 
+/* The command has written it, to us, and cannot know; like a reader that has
+ * gone, a full disk ends it by SIGPIPE. Its status then says nothing. */
+static void
+relay_unwritten(const struct relay *r, const struct sink *s, const char *name)
+{
+	if (r->tty || s->error == 0)
+		return;
+	say("%s: %s: not all that the command wrote is there", name,
+	    strerror(s->error));
+	r->end->status = EXIT_RUN;
+}
+
 void
 relay_run(struct conn *c, const struct relay_how *how, struct relay_end *end)
 {
@@ -516,6 +528,8 @@ relay_run(struct conn *c, const struct relay_how *how, struct relay_end *end)
 	slice_short();
 	relay_loop(&r);
 	relay_drain(&r);
+	relay_unwritten(&r, &r.out.sink, "standard output");
+	relay_unwritten(&r, &r.err.sink, "standard error");
 	/* What is executed after it, a pager say, has it as ever. */
 	slice_usual();
 	end->hangup = r.hangup != 0;

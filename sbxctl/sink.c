@@ -87,6 +87,7 @@ sink_write(struct sink *s)
 			s->off = s->len = 0;
 	} else if (n == -1 && errno != EAGAIN && errno != EINTR) {
 		s->gone = true;
+		s->error = errno == EPIPE ? 0 : errno;
 		s->off = s->len = 0;
 	}
 }
@@ -102,6 +103,7 @@ void
 sink_close(struct sink *s)
 {
 	struct pollfd	pfd = { .fd = s->fd, .events = POLLOUT };
+	int		error;
 
 	while (sink_left(s) > 0 && !s->gone) {
 		if (poll(&pfd, 1, -1) == -1 && errno != EINTR)
@@ -111,7 +113,9 @@ sink_close(struct sink *s)
 	if (s->own)
 		close(s->fd);
 	free(s->buf);
+	error = s->error;
 	memset(s, 0, sizeof(*s));
 	s->fd = -1;
 	s->gone = true;
+	s->error = error;
 }

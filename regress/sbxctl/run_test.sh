@@ -347,6 +347,24 @@ broken_pipe_body() {
 	fake_stop
 }
 
+# What cannot be written is told, and ends the command like a reader that went
+# away does, which is told by nothing but the status.
+atf_test_case full
+full_body() {
+	fake_start
+	atf_check -s exit:125 -e inline:'sbxctl: standard output: No space left on device: not all that the command wrote is there\n' \
+	    sh -c 'sbxctl run out:x exit:0 >/dev/full'
+	forget
+	atf_check -s exit:125 -e match:'^sbxctl: standard output: No space left' \
+	    sh -c 'sbxctl run out:x pause:300 zeros:2000000 signal exit:141 >/dev/full'
+	asked 'SIGNAL 13'
+	# Nobody can be told.
+	atf_check -s exit:125 -o inline:'x' \
+	    sh -c 'sbxctl run out:x err:y exit:0 2>/dev/full'
+	atf_check -o inline:'x' -e inline:'y' sbxctl run out:x err:y exit:0
+	fake_stop
+}
+
 # Without a terminal nothing is decided: what has changed is kept, with a
 # line; where nothing has, the session is removed.
 atf_test_case after
@@ -384,5 +402,6 @@ atf_init_test_cases() {
 	atf_add_test_case statuses
 	atf_add_test_case signals
 	atf_add_test_case broken_pipe
+	atf_add_test_case full
 	atf_add_test_case after
 }
