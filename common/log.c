@@ -11,6 +11,7 @@
 static const char	*log_name = "sbx";
 static int		 log_verbose;
 static int		 log_fatal_fd = -1;
+static void		(*log_fatal_call)(void);
 
 void
 log_init(const char *name, int verbose)
@@ -23,6 +24,24 @@ void
 log_fatal_to(int fd)
 {
 	log_fatal_fd = fd;
+}
+
+void
+log_fatal_hook(void (*call)(void))
+{
+	log_fatal_call = call;
+}
+
+/* What fails in it does not come here twice. */
+static void __attribute__((noreturn))
+log_end(void)
+{
+	void	(*call)(void) = log_fatal_call;
+
+	log_fatal_call = NULL;
+	if (call != NULL)
+		call();
+	_exit(1);
 }
 
 static void __attribute__((format(printf, 4, 0)))
@@ -94,7 +113,7 @@ fatal(const char *fmt, ...)
 	LOG_BODY("fatal: ", saved);
 	if (log_fatal_fd != -1)
 		LOG_TO(log_fatal_fd, "", saved);
-	_exit(1);
+	log_end();
 }
 
 void
@@ -103,5 +122,5 @@ fatalx(const char *fmt, ...)
 	LOG_BODY("fatal: ", 0);
 	if (log_fatal_fd != -1)
 		LOG_TO(log_fatal_fd, "", 0);
-	_exit(1);
+	log_end();
 }

@@ -10,6 +10,8 @@
 void	log_init(const char *name, int verbose);
 /* fatal's line goes to this descriptor too, -1: no more. */
 void	log_fatal_to(int fd);
+/* fatal calls it before it ends the process; NULL: no more. */
+void	log_fatal_hook(void (*)(void));
 void	log_warn(const char *, ...) LOG_FMT(1, 2);	/* adds strerror */
 void	log_warnx(const char *, ...) LOG_FMT(1, 2);
 void	log_info(const char *, ...) LOG_FMT(1, 2);

@@ -6,6 +6,9 @@
 
 #include <stddef.h>
 
+/* The machine's suite's configuration. */
+#define CONF_DEFAULT	"/etc/sbx/sbxd.conf"
+
 /* $XDG_STATE_HOME/sbx, else ~/.local/state/sbx; -1: too long, or neither
  * names an absolute path. */
 int	state_user(char *out, size_t size);

@@ -22,6 +22,7 @@
 #include "../common/limits.h"
 #include "../common/log.h"
 #include "../common/path.h"
+#include "../common/state.h"
 #include "conf_parse.h"
 #include "drop.h"
 #include "mode.h"

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../common/log.h"
@@ -18,6 +19,9 @@
 #include "sbxd.h"
 
 #define SUITES_MAX	100	/* of one number, in as many pid namespaces */
+#define UNDO_TRIES	100
+
+static pid_t	cgroup_maker;
 
 /* Where the v2 tree is mounted; "" if nowhere. */
 static void
@@ -131,6 +135,31 @@ cgroup_ours(const char *path)
 	return (access(path, W_OK) == 0 && access(procs, W_OK) == 0);
 }
 
+/* Of a start that fails; a child that fails on its way to another program has
+ * nothing to do with it. From the start's end on mountd does this. */
+static void
+cgroup_undo(void)
+{
+	const struct timespec	pause = { .tv_nsec = 5000000 };
+	char			path[LIMIT_PATH + 64];
+	int			i, fd;
+
+	if (getpid() != cgroup_maker)
+		return;
+	snprintf(path, sizeof(path), "%s/cgroup.kill", sbxd.cgroup);
+	if ((fd = open(path, O_WRONLY | O_CLOEXEC)) != -1) {
+		(void)!write(fd, "1", 1);
+		close(fd);
+	}
+	snprintf(path, sizeof(path), "%s/spawn", sbxd.cgroup);
+	for (i = 0; i < UNDO_TRIES; i++) {
+		rmdir(path);
+		if (rmdir(sbxd.cgroup) == 0 || errno == ENOENT)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 void
 start_cgroup(void)
 {
@@ -164,6 +193,8 @@ start_cgroup(void)
 		snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/sbx-%d.%d",
 		    mnt, self, (int)getpid(), i);
 	}
+	cgroup_maker = getpid();
+	log_fatal_hook(cgroup_undo);
 	snprintf(path, sizeof(path), "%s/spawn", sbxd.cgroup);
 	if (mkdir(path, 0755) == -1)
 		fatal("%s", path);

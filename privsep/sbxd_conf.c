@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <errno.h>
+#include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ setting_copy(const struct m_SETTING *s, char *out, size_t size)
 
 /* "roles.admin", "roles.user": one uid or user name a setting. */
 static void
-role_take(const struct m_SETTING *s, struct uids *list)
+role_take(const struct m_SETTING *s, const char *file, struct uids *list)
 {
 	char		 name[256];
 	const char	*bad;
@@ -40,11 +41,13 @@ role_take(const struct m_SETTING *s, struct uids *list)
 	uid = (uid_t)strtonum(name, 0, UINT32_MAX - 1, &bad);
 	if (bad != NULL) {
 		if ((pw = getpwnam(name)) == NULL)
-			fatalx("%s: there is no user %s", s->key, name);
+			fatalx("%s: %s: there is no user %s: make it, or "
+			    "leave it out", file, s->key, name);
 		uid = pw->pw_uid;
 	}
 	if (uid == UID_NOROLE)
-		fatalx("%s: uid %d has no role", s->key, UID_NOROLE);
+		fatalx("%s: %s: uid %d has no role", file, s->key,
+		    UID_NOROLE);
 	list->v = reallocarray(list->v, list->n + 1, sizeof(*list->v));
 	if (list->v == NULL)
 		fatal("roles");
@@ -52,7 +55,7 @@ role_take(const struct m_SETTING *s, struct uids *list)
 }
 
 static void
-setting_take(const struct m_SETTING *s)
+setting_take(const struct m_SETTING *s, const char *file)
 {
 	struct sbxd_conf	*c = &sbxd.conf;
 
@@ -64,16 +67,32 @@ setting_take(const struct m_SETTING *s)
 		setting_copy(s, c->group, sizeof(c->group));
 		c->group_set = true;
 	} else if (strcmp(s->key, "roles.admin") == 0)
-		role_take(s, &c->admins);
+		role_take(s, file, &c->admins);
 	else if (strcmp(s->key, "roles.user") == 0)
-		role_take(s, &c->users);
+		role_take(s, file, &c->users);
 	else
 		fatalx("conf sends the setting %s, which sbxd does not know",
 		    s->key);
 }
 
+/* An embedded suite lets nobody else in. */
 static void
-settings_read(struct imsgbuf *ib)
+group_check(const char *file)
+{
+	const struct sbxd_conf	*c = &sbxd.conf;
+
+	if (!c->group_set || c->embedded)
+		return;
+	if (mode_user())
+		fatalx("%s: socketGroup %s: a user's own suite is for that "
+		    "user only: leave it out", file, c->group);
+	if (getgrnam(c->group) == NULL)
+		fatalx("%s: socketGroup %s: there is no such group: make it, "
+		    "or name another one", file, c->group);
+}
+
+static void
+settings_read(struct imsgbuf *ib, const char *file)
 {
 	struct msg	 msg;
 	const char	*why = NULL;
@@ -89,7 +108,7 @@ settings_read(struct imsgbuf *ib)
 			    message);
 		if (msg.type != MSG_SETTING)
 			fatalx("%s from conf", proto_name(msg.type));
-		setting_take(msg.body);
+		setting_take(msg.body, file);
 		msg_free(&msg);
 	}
 	fatalx("the configuration cannot be read: %s", r == 0 ?
@@ -127,6 +146,7 @@ conf_run(bool print)
 		.conf = conf_file(own, sizeof(own)),
 		.uids = { 0, &none }, .gids = { 0, &none }
 	};
+	const char	*file = suite.conf != NULL ? suite.conf : CONF_DEFAULT;
 	struct imsgbuf	ib;
 	pid_t		pid;
 	int		fd;
@@ -144,7 +164,8 @@ conf_run(bool print)
 	proc_hello(&ib, ROLE_SBXD, ROLE_CONF);
 	if (imsg_send(&ib, MSG_SUITE, 0, -1, &suite) == -1)
 		fatal("SUITE to conf");
-	settings_read(&ib);
+	settings_read(&ib, file);
+	group_check(file);
 	imsg_clear(&ib);
 	if (waitpid(pid, NULL, 0) == -1)
 		fatal("waiting for conf");

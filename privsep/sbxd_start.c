@@ -219,10 +219,8 @@ socket_owner(int dir, const char *name)
 	/* Whoever names the state by hand means the owner's use. */
 	if (!sbxd.conf.embedded && !mode_user())
 		gr = getgrnam(group);
-	if (gr == NULL && sbxd.conf.group_set)
-		fatalx("socketGroup %s: %s", group, mode_user() ? "a user's "
-		    "own suite is for that user only" : "there is no such "
-		    "group");
+	if (gr == NULL && sbxd.conf.group_set && !sbxd.conf.embedded)
+		fatalx("socketGroup %s: there is no such group", group);
 	if (fchownat(dir, name, mode_owner(), gr != NULL ? gr->gr_gid :
 	    mode_group(), 0) == -1 ||
 	    fchmodat(dir, name, gr != NULL ? 0660 : 0600, 0) == -1)
@@ -427,6 +425,8 @@ start_confine(void)
 	struct unveil	*u;
 	int		 outside;
 
+	/* mountd, which is ready, removes the control group at our end. */
+	log_fatal_hook(NULL);
 	sbxd.audit = openat(sbxd.dir, "audit", O_WRONLY | O_APPEND | O_CREAT |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (sbxd.audit == -1 || fchown(sbxd.audit, d.uid, d.gid) == -1)

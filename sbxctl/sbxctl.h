@@ -304,8 +304,8 @@ void	terminal_settle(int in, int out);
 struct sink {
 	int	 fd;
 	bool	 own;		/* fd is ours, and non-blocking */
-	bool	 gone;		/* nobody reads any more, or it takes no more */
-	int	 error;		/* why not, 0: nobody reads; stays when closed */
+	bool	 gone;		/* it takes no more */
+	int	 error;		/* why, 0: nobody reads; stays when closed */
 	uint8_t	*buf;
 	size_t	 off, len, room;
 };

@@ -468,6 +468,42 @@ clients_body()
 	int_end
 }
 
+atf_test_case starts
+starts_head()
+{
+	atf_set descr "a start that fails leaves no control group and no process"
+	atf_set require.user root
+}
+# starts_not TEXT CONF: sbxd -d with that configuration ends so.
+starts_not()
+{
+	echo "$2" >conf
+	sbxd -d -f "$PWD/conf" >out 2>err </dev/null && got=0 || got=$?
+	atf_check_equal 1 "$got"
+	grep -q "fatal: .*$1" err || atf_fail "not $1: $(cat err)"
+	int_clean_check
+}
+starts_body()
+{
+	int_tools
+	int_clean_mark
+	unset SBX_STATE
+	mkdir lib
+	mount --bind lib /var/lib
+	int_clean_mark
+	starts_not "$PWD/conf: socketGroup nope: there is no such group" \
+	    '{ "socketGroup": "nope" }'
+	starts_not "$PWD/conf: roles.admin: there is no user nope" \
+	    '{ "roles": { "admin": [ "nope" ] } }'
+	starts_not "the socket's folder /nope" '{ "socket": "/nope/s" }'
+	# With helpers that run already.
+	mount --bind /dev/null "$SBX_BUILDDIR/libexec/sbx/landd"
+	int_clean_mark
+	starts_not landd '{}'
+	umount "$SBX_BUILDDIR/libexec/sbx/landd"
+	umount /var/lib
+}
+
 atf_test_case locked
 locked_head()
 {
@@ -556,7 +592,7 @@ container_body()
 atf_init_test_cases()
 {
 	for c in repo names request usage state_unfit state_lacks state_full \
-	    state_room clients locked powers container; do
+	    state_room clients starts locked powers container; do
 		atf_add_test_case "$c"
 	done
 }

@@ -70,7 +70,9 @@ root_body()
 	int_who root
 	mkdir "$SBX_SCRATCH/sock"
 	unset SBX_STATE
-	echo '{ "state": "'"$SBX_SCRATCH/moved"'" }' >/etc/sbx/sbxd.conf
+	# An embedded one has no use for a group, and says nothing of it.
+	echo '{ "state": "'"$SBX_SCRATCH/moved"'", "socketGroup": "daemon" }' \
+	    >/etc/sbx/sbxd.conf
 	where_embedded "$SBX_SCRATCH/moved"
 	where_daemon /run/sbx/sbxd.sock "$SBX_BUILDDIR/sbin/sbxd" -d
 	echo '{ "socket": "'"$SBX_SCRATCH/sock/s"'" }' >/etc/sbx/sbxd.conf

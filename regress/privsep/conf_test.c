@@ -467,7 +467,12 @@ ATF_TC_BODY(checked_by_sbxd, tc)
 	    sbxd), 0);
 	ATF_REQUIRE_EQ(test_sh("cd %s && echo '{\"roles\":{\"user\":"
 	    "[\"no-such-user\"]}}' >who && ! %s -n -f $PWD/who 2>err && "
-	    "test $(wc -l <err) = 1 && grep -q no-such-user err", d, sbxd), 0);
+	    "test $(wc -l <err) = 1 && grep -q \"$PWD/who: roles.user: .*"
+	    "no-such-user\" err", d, sbxd), 0);
+	ATF_REQUIRE_EQ(test_sh("cd %s && echo '{\"socketGroup\":"
+	    "\"no-such-group\"}' >who && ! %s -n -f $PWD/who 2>err && "
+	    "test $(wc -l <err) = 1 && grep -q \"$PWD/who: socketGroup "
+	    "no-such-group: there is no such group\" err", d, sbxd), 0);
 }
 
 ATF_TP_ADD_TCS(tp)
