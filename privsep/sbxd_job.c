@@ -145,6 +145,9 @@ job_answer_error(struct job *j, const char *code, const char *why)
 		.code = code, .message = why, .at = j->session->rec.r.session
 	};
 
+	/* Whether changes wait cannot be said: its owner need not care. */
+	if (j->what == J_REMOVE && strncmp(code, "land.", 5) == 0)
+		e.hint = "\"sbxctl rm --discard\" removes it unseen";
 	if (j->client != NULL)
 		peer_send(j->client->peer, MSG_ERROR, j->reqid, -1, &e);
 	else if (j->what == J_RECOVER)

@@ -139,6 +139,8 @@ moved_body()
 	int_who user
 	landed
 	mv "$P" "$P.away"
+	int_refused 1 'rm --discard' sbxctl rm "$sid"
+	grep -q -F "$P" refused.err || atf_fail "it does not say what is gone"
 	warned ".git/sbx-land-$sid" sbxctl rm --discard "$sid"
 	grep -q -F "$P" warned.err || atf_fail "it does not say where"
 	atf_check -o match:"$sid is removed, but" cat "$SBX_SCRATCH/sbxd.log"
@@ -151,6 +153,9 @@ moved_body()
 	mv "$P" "$P.away"
 	cp -a "$P.away" "$P"
 	theirs=$(sbx_tree "$P")
+	int_refused 1 'another folder' sbxctl rm "$sid"
+	grep -q 'rm --discard" removes it unseen$' refused.err ||
+	    atf_fail "$(cat refused.err)"
 	warned 'another folder' sbxctl rm --discard "$sid"
 	int_same "$theirs" "$(sbx_tree "$P")" "another project was touched"
 	int_state_check
