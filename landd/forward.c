@@ -149,6 +149,9 @@ do_chmod(const struct walk *w, const struct op *op, const struct sight *s)
 {
 	mode_t	mode = (s->pl.st.st_mode & 07000) | (op->post.mode & 0777);
 
+	/* A second name that it got since it was planned (plan_alone). */
+	if (s->pl.st.st_nlink > 1)
+		return (fail_meanwhile(w, op));
 	if (tree_chmod(s->pl.parent, s->pl.base, op->pre.ino, mode) == -1)
 		return (landing_errno(w->res, "changing the mode of",
 		    op->path));

@@ -255,8 +255,29 @@ change_refused(const struct change *c)
 	return (NULL);
 }
 
+/*
+ * A mode is the inode's. Where that has other names, outside of the project
+ * maybe, the change is of this one only: a copy takes its place.
+ */
 static int
-plan_change(struct plan *p, const struct change *c)
+plan_alone(struct op *op, int root)
+{
+	struct place	pl;
+	int		rv;
+
+	rv = place_open(root, op->path, &pl);
+	if (rv == 0 && pl.present && pl.st.st_nlink > 1) {
+		op->kind = OP_REPLACE;
+		op->like = op->path;
+		memcpy(op->post.sha, op->pre.sha, DIGEST_LEN);
+		op->post.size = op->pre.size;
+	}
+	place_close(&pl);
+	return (rv);
+}
+
+static int
+plan_change(struct plan *p, int root, const struct change *c)
 {
 	static const enum op_kind kinds[] = {
 		[CHANGE_ADDED] = OP_CREATE, [CHANGE_MODIFIED] = OP_REPLACE,
@@ -273,7 +294,7 @@ plan_change(struct plan *p, const struct change *c)
 	op->pack = c->pack;
 	if (c->kind != CHANGE_RENAMED) {
 		op->pre = c->pre;
-		return (0);
+		return (c->kind == CHANGE_MODE ? plan_alone(op, root) : 0);
 	}
 	op->like = c->from;
 	if ((op = plan_add(p, OP_DELETE, c->from)) == NULL)
@@ -363,9 +384,8 @@ plan_make(struct plan *p, const struct job *job, int root,
 		if ((why = change_refused(c)) != NULL)
 			return (landing_fail(res, "land.refused", "%s: %s",
 			    shown_path(c->path).s, why));
-		if (plan_change(p, c) == -1)
-			return (landing_fail(res, "land.failed",
-			    "out of memory"));
+		if (plan_change(p, root, c) == -1)
+			return (landing_errno(res, "looking at", c->path));
 	}
 	plan_sort(p);
 	if (plan_contradicts(p, res) == -1)

@@ -350,6 +350,11 @@ kinds_one()
 	done
 	chown -R --reference="$P" "$P/k"
 	chmod 4755 "$P/k/suid"
+	# A name outside of the project, of what changes its mode only.
+	echo key >"$P/k/tool"
+	chown --reference="$P" "$P/k/tool"
+	chmod 0600 "$P/k/tool"
+	ln "$P/k/tool" "$P-key"
 	int_as_owner "$P" git -C "$P" add .
 	int_as_owner "$P" git -C "$P" commit -qm kinds
 	run --keep -- sh -ec '
@@ -358,6 +363,7 @@ kinds_one()
 		: >e; rm -r dir2; ln -s .. dir2; mv lower LOWER; rmdir todir
 		mkdir empty; echo y >>suid; echo s >s; chmod 6755 s
 		mkfifo fifo; "$0" socket sock; echo 1 >z; chmod 2755 .
+		chmod 666 tool
 		mkdir .git2; mkdir -p sub/.git; echo hook >sub/.git/config
 		mkdir ../ign; echo q >main.o; echo r >../ign/x.o' \
 	    "$tools/fs" 2>err || atf_fail "$(cat err)"
@@ -381,6 +387,8 @@ kinds_one()
 	    -a -f "$P/k/LOWER" -a -f "$P/k/z"
 	atf_check test ! -e "$P/k/fifo" -a ! -e "$P/k/sock" \
 	    -a ! -e "$P/k/sub" -a ! -e "$P/k/main.o" -a ! -e "$P/ign"
+	atf_check -o inline:'666\n' stat -c %a "$P/k/tool"
+	atf_check -o inline:'600\n' stat -c %a "$P-key"
 	# D81: no landing carries a set-id bit; the owner's own one is not
 	# taken on with bytes that are another's.
 	atf_check -o empty find "$P/k" -type f -perm /6000

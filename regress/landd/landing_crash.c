@@ -60,6 +60,8 @@ crash_world(struct world *w)
 	world_file(w, "R/sub/m", "m before\n", 0);
 	world_file(w, "R/sub/gone", "sub gone\n", 0);
 	world_file(w, "OUT/m", "outside\n", 0);
+	world_file(w, "R/twin", "twin\n", 0600);
+	ATF_REQUIRE(linkat(w->fd, "R/twin", w->fd, "OUT/twin", 0) == 0);
 
 	world_file(w, "V/keep", "keep\n", 0);
 	world_file(w, "V/mod", "after, and longer\n", 0640);
@@ -74,6 +76,7 @@ crash_world(struct world *w)
 	world_file(w, "V/added", "added\n", 0);
 	world_file(w, "V/renamed", "renamed\n", 0755);
 	world_file(w, "V/sub/m", "m after\n", 0);
+	world_file(w, "V/twin", "twin\n", 0666);
 	world_file(w, "V/sub/new", "sub new\n", 0);
 	world_set(w);
 	world_rename(w, "old", "renamed");
@@ -123,6 +126,12 @@ void
 crash_whole(struct world *w, const char *before, bool applied,
     const char *const *but, const char *what, int n)
 {
+	struct stat	st;
+
+	/* Whichever of the two it is, nothing of it is outside. */
+	if (fstatat(w->fd, "OUT/twin", &st, 0) == -1 ||
+	    st.st_mode != (S_IFREG | 0600))
+		atf_tc_fail("%s at call %d: OUT/twin is another", what, n);
 	if (applied)
 		crash_same(world_tree(w, "R", false),
 		    world_tree(w, "V", false), but, what, n);

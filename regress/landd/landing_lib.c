@@ -367,7 +367,11 @@ commit(void *arg, const uint8_t *p, size_t len)
 	 * a second name, so that a journal is there at every call. */
 	if (w->commits == 2 && linkat(w->fd, "J", w->fd, "J.first", 0) == -1)
 		return (-1);
-	return (renameat(w->fd, "J.new", w->fd, "J"));
+	if (renameat(w->fd, "J.new", w->fd, "J") == -1)
+		return (-1);
+	if (w->commits == 2 && w->meanwhile != NULL)
+		w->meanwhile(w);
+	return (0);
 }
 
 int

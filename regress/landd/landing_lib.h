@@ -22,6 +22,8 @@ struct world {
 	struct landing_result res;
 	bool		 nocommit;	/* the journal cannot be written */
 	int		 commits;
+	/* NULL, or what happens right after the journal was written. */
+	void		(*meanwhile)(struct world *);
 	struct landings	*made;		/* for a recovery, NULL: none yet */
 };
 

@@ -230,6 +230,29 @@ ATF_TC_BODY(touched, tc)
 	world_landed(&w);
 }
 
+static void
+owner_links(struct world *world)
+{
+	ATF_REQUIRE(linkat(world->fd, "R/exe", world->fd, "OUT/exe", 0) == 0);
+}
+
+/* A second name that comes too late for a copy. */
+ATF_TC_WITHOUT_HEAD(linked);
+ATF_TC_BODY(linked, tc)
+{
+	struct stat	st;
+
+	begin();
+	world_file(&w, "R/exe", "#!\n", 0600);
+	world_file(&w, "V/exe", "#!\n", 0666);
+	world_file(&w, "OUT/other", "", 0);
+	world_set(&w);
+	w.meanwhile = owner_links;
+	world_refused(&w, "land.drifted");
+	ATF_REQUIRE(fstatat(w.fd, "OUT/exe", &st, 0) == 0);
+	ATF_REQUIRE_EQ(st.st_mode, (mode_t)(S_IFREG | 0600));
+}
+
 ATF_TC_WITHOUT_HEAD(no_journal);
 ATF_TC_BODY(no_journal, tc)
 {
@@ -513,6 +536,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, locked);
 	ATF_TP_ADD_TC(tp, drifted);
 	ATF_TP_ADD_TC(tp, touched);
+	ATF_TP_ADD_TC(tp, linked);
 	ATF_TP_ADD_TC(tp, no_journal);
 	ATF_TP_ADD_TC(tp, journal_cut);
 	ATF_TP_ADD_TC(tp, journal_ended);

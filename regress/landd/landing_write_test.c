@@ -359,6 +359,32 @@ ATF_TC_BODY(hard_links, tc)
 	ATF_REQUIRE(faccessat(w.fd, "R/c", F_OK, 0) == -1);
 }
 
+/* A mode is the inode's, whose other names lie anywhere: one path's lands. */
+ATF_TC_WITHOUT_HEAD(hard_links_mode);
+ATF_TC_BODY(hard_links_mode, tc)
+{
+	struct stat	out;
+
+	begin(true);
+	world_file(&w, "R/tool", "tool\n", 0600);
+	world_file(&w, "R/a", "1\n", 0644);
+	world_file(&w, "OUT/other", "", 0);
+	ATF_REQUIRE(linkat(w.fd, "R/tool", w.fd, "OUT/key", 0) == 0);
+	ATF_REQUIRE(linkat(w.fd, "R/a", w.fd, "R/b", 0) == 0);
+	out = stat_of("OUT/key");
+	world_view(&w);
+	ATF_REQUIRE(test_sh("cd '%s/V' && chmod 666 tool && rm a && "
+	    "cp -p b a && chmod 755 a", w.dir) == 0);
+	world_set(&w);
+	ATF_REQUIRE(world_change(&w, "tool")->kind == CHANGE_MODE);
+	world_landed(&w);
+	result_checked();
+	ATF_REQUIRE_EQ(stat_of("OUT/key").st_mode, (mode_t)(S_IFREG | 0600));
+	ATF_REQUIRE_EQ(stat_of("OUT/key").st_ino, out.st_ino);
+	ATF_REQUIRE(stat_of("R/tool").st_ino != out.st_ino);
+	ATF_REQUIRE_EQ(stat_of("R/b").st_mode, (mode_t)(S_IFREG | 0644));
+}
+
 /*
  * Folders
  */
@@ -450,6 +476,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, inheritance);
 	ATF_TP_ADD_TC(tp, no_setuid);
 	ATF_TP_ADD_TC(tp, hard_links);
+	ATF_TP_ADD_TC(tp, hard_links_mode);
 	ATF_TP_ADD_TC(tp, folders_that_stay);
 	ATF_TP_ADD_TC(tp, folders_without_write);
 	ATF_TP_ADD_TC(tp, folder_to_file);
