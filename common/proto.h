@@ -95,7 +95,10 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64V, uids, REQ, 16)		/* by enum suite_uid */		\
 	F(U64V, gids, REQ, 16)						\
 	F(PATH, conf, OPT, LIMIT_PATH)					\
-	F(BOOL, spares, OPT, 0)	/* the next start is prepared for */
+	F(BOOL, spares, OPT, 0)	/* the next start is prepared for */	\
+	F(PATH, runtime, OPT, LIMIT_PATH) /* hidden as the state is: the \
+					   * folder of a user's socket */ \
+	F(BOOL, bare, OPT, 0)	/* that one lies where sessions look */
 
 #define PROTO_FIELDS_SID(F)						\
 	F(STR,  session, REQ, LIMIT_SID)

@@ -140,7 +140,9 @@ hides_make(struct hides *hs, const struct mnts *ms, const struct strv *wanted)
 	size_t	i, n;
 
 	memset(hs, 0, sizeof(*hs));
-	if (hides_add(hs, mountd.state, true, true) == -1)
+	if (hides_add(hs, mountd.state, true, true) == -1 ||
+	    (mountd.runtime[0] != '\0' &&
+	    hides_add(hs, mountd.runtime, true, true) == -1))
 		return (-1);
 	for (i = 0; i < wanted->n; i++)
 		if (hides_add_wanted(hs, wanted->v[i]) == -1)

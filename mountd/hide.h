@@ -15,7 +15,7 @@
 
 struct hidden {
 	char	*path;
-	bool	 gone;		/* the suite's state: as if it were not there */
+	bool	 gone;		/* the suite's own: as if it were not there */
 	bool	 dir;		/* a link to a folder: hidden as a folder */
 };
 
@@ -24,7 +24,7 @@ struct hides {
 	size_t		 n;
 };
 
-/* With the suite's state folder, which is always hidden. */
+/* With the suite's state, and its socket's folder, which always are. */
 int	hides_make(struct hides *, const struct mnts *, const struct strv *);
 void	hides_free(struct hides *);
 /* The entry that path equals or lies below, NULL: none. */

@@ -117,6 +117,14 @@ mountd_store(const struct m_SUITE *suite)
 		fatalx("state folder \"%s\": not an absolute path",
 		    suite->state);
 	strlcpy(mountd.state, suite->state, sizeof(mountd.state));
+	if (suite->runtime != NULL) {
+		if (!path_is_canonical(suite->runtime) ||
+		    suite->runtime[1] == '\0')
+			fatalx("socket folder \"%s\": not an absolute path",
+			    suite->runtime);
+		strlcpy(mountd.runtime, suite->runtime,
+		    sizeof(mountd.runtime));
+	}
 	state = fs_openat2(mountd.root, suite->state + 1,
 	    O_RDONLY | O_DIRECTORY, FS_PLAIN);
 	if (state == -1)

@@ -12,6 +12,7 @@
 
 struct mountd {
 	char	 state[LIMIT_PATH + 1];	/* the state root */
+	char	 runtime[LIMIT_PATH + 1]; /* the socket's folder, or "" */
 	int	 store;			/* its s/, O_RDONLY */
 	int	 root;			/* "/" of our own mount namespace */
 	uid_t	 uids[UID_COUNT];	/* the suite's own */

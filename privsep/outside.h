@@ -6,11 +6,14 @@
 #ifndef PRIVSEP_OUTSIDE_H
 #define PRIVSEP_OUTSIDE_H
 
+#include <stdbool.h>
+
 /* Opens what tells; before the process is confined. Returns the folder that
- * has to stay readable, O_PATH; -1 in root's suite, where all pass. */
-int	outside_begin(void);
+ * has to stay readable, O_PATH; -1 in root's suite, where all pass. bare: the
+ * socket is not hidden, so that this is the only wall. */
+int	outside_begin(bool bare);
 /* NULL, or why who connected this socket is none for a client. Kernels before
- * 6.5 cannot tell: NULL. */
+ * 6.5 cannot tell: NULL, unless the socket is bare. */
 const char *outside_refuses(int fd);
 
 #endif

@@ -101,6 +101,7 @@ paths_user(void)
 		return;
 	}
 	path_real(dir, sizeof(dir));
+	strlcpy(sbxd.conf.runtime, dir, sizeof(sbxd.conf.runtime));
 	strlcpy(sbxd.conf.socket, dir, sizeof(sbxd.conf.socket));
 	strlcat(sbxd.conf.socket, "/sbxd.sock", sizeof(sbxd.conf.socket));
 }

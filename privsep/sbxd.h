@@ -41,6 +41,8 @@ struct sbxd_conf {
 	const char	*file;		/* -f, NULL: the default */
 	char		 state[LIMIT_PATH + 1];
 	char		 socket[LIMIT_PATH + 1];
+	char		 runtime[LIMIT_PATH + 1]; /* the socket's folder: no
+						     session's; "": none */
 	char		 libexec[LIMIT_PATH + 1];
 	char		 group[64];	/* the socket's */
 	bool		 group_set;

@@ -281,7 +281,7 @@ job_files(struct job *j)
 	    O_TRUNC));
 }
 
-/* What the session's user hid, and the suite's state where the project has it
+/* What the session's user hid, and the suite's own where the project has it
  * below itself: inside it is not there, and that is no change. */
 static void
 job_hides(const struct job *j, struct strv *hide)
@@ -289,12 +289,15 @@ job_hides(const struct job *j, struct strv *hide)
 	const struct m_RECORD	*r = &j->session->rec.r;
 
 	hide->n = r->hide.n;
-	if ((hide->v = calloc(r->hide.n + 2, sizeof(*hide->v))) == NULL)
+	if ((hide->v = calloc(r->hide.n + 3, sizeof(*hide->v))) == NULL)
 		fatal("hidden paths");
 	if (r->hide.n > 0)
 		memcpy(hide->v, r->hide.v, r->hide.n * sizeof(*hide->v));
 	if (path_within(job_project(j), sbxd.conf.state))
 		hide->v[hide->n++] = sbxd.conf.state;
+	if (sbxd.conf.runtime[0] != '\0' &&
+	    path_within(r->project, sbxd.conf.runtime))
+		hide->v[hide->n++] = sbxd.conf.runtime;
 }
 
 /* A landing's child, or a client, may have chosen as many as one message takes,

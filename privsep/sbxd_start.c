@@ -331,6 +331,14 @@ helper_outer(enum helper h)
 		fatal("OUTER to %s", helpers[h].name);
 }
 
+/* A user's, in a folder that conf names: that may have anything else in it. */
+static bool
+socket_is_bare(void)
+{
+	return (mode_user() && sbxd.conf.runtime[0] == '\0' &&
+	    !path_within(sbxd.conf.state, sbxd.conf.socket));
+}
+
 static void
 helper_tell(enum helper h, int channel)
 {
@@ -340,7 +348,9 @@ helper_tell(enum helper h, int channel)
 		.state = sbxd.conf.state, .libexec = sbxd.conf.libexec,
 		.cgroup = sbxd.cgroup[0] != '\0' ? sbxd.cgroup : NULL,
 		.uids = { UID_COUNT, uids }, .gids = { UID_COUNT, gids },
-		.spares = !sbxd.conf.embedded
+		.spares = !sbxd.conf.embedded,
+		.runtime = sbxd.conf.runtime[0] != '\0' ?
+		    sbxd.conf.runtime : NULL, .bare = socket_is_bare()
 	};
 	int		 i;
 
@@ -433,7 +443,7 @@ start_confine(void)
 		fatal("%s/sbxd/audit", sbxd.conf.state);
 	audit_reserve();
 	descriptors_raise();
-	outside = outside_begin();
+	outside = outside_begin(socket_is_bare());
 	sbxd.landlock = unveil_abi();
 	drop_limits(0, 0);
 	drop_to(&d);

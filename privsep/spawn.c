@@ -137,7 +137,7 @@ spawn_proc(void)
 
 /* While still root: everything that is opened by path, ever. */
 static void
-spawn_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
+spawn_suite(struct imsgbuf *ib, struct drop *drop, int *channel, bool *bare)
 {
 	const struct m_SUITE	*suite;
 	struct msg		 msg;
@@ -152,6 +152,7 @@ spawn_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
 	spawn.proc = spawn_proc();
 	spawn.cgroup = -1;
 	spawn.spares = suite->spares;
+	*bare = suite->bare;
 	if (suite->cgroup != NULL && (spawn.cgroup = open(suite->cgroup,
 	    O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
 		fatal("%s", suite->cgroup);
@@ -184,6 +185,7 @@ main(void)
 		    CAP_BIT(CAP_SETFCAP)
 	};
 	int		channel;
+	bool		bare;
 
 	proc_begin("spawn", 4);
 	mode_begin();
@@ -198,13 +200,13 @@ main(void)
 		fatal("peer");
 	peer_pause(spawn.sbxd);
 	proc_hello(&spawn.sbxd->ib, ROLE_SPAWN, ROLE_SBXD);
-	spawn_suite(&spawn.sbxd->ib, &drop, &channel);
+	spawn_suite(&spawn.sbxd->ib, &drop, &channel, &bare);
 	spawn.landd = peer_new(spawn.base, channel, ROLE_SPAWN, ROLE_LANDD,
 	    &landd_ops, NULL);
 	if (spawn.landd == NULL)
 		fatal("peer");
 	spawn_signals();
-	(void)outside_begin();
+	(void)outside_begin(bare);
 	/* No rlimit is lowered: a session's command would inherit it. */
 	drop_to(&drop);
 	pledge(PLEDGE_SPAWN);

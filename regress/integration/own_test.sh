@@ -207,9 +207,18 @@ places_body()
 	atf_check -o match:"ready on $XDG_RUNTIME_DIR/sbx/sbxd.sock" cat log
 	# Where something is mounted beside it there is no mask, and the name
 	# shows, but nothing else.
-	int_keep sh -c 'echo x >f; ls -A "$0/xdg/st/sbx" 2>/dev/null || :' \
+	# So is the socket's folder, whenever the socket in it was made.
+	mkdir "$SBX_SCRATCH/xdg/run/m"
+	mount -t tmpfs -o mode=755 t "$SBX_SCRATCH/xdg/run/m"
+	int_keep sh -c 'echo x >f; ls -A "$0/xdg/st/sbx" 2>/dev/null || :
+	    ls -A "$0/xdg/run/sbx" 2>/dev/null
+	    sock reach "$0/xdg/run/sbx/sbxd.sock" 2>&1 | grep -w reached || :' \
 	    "$SBX_SCRATCH"
 	atf_check -o empty cat keep.out
+	atf_check -o match:'"state": "hidden"' \
+	    -o match:"\"of\": \"$XDG_RUNTIME_DIR/sbx\"" sbxctl \
+	    explain --json "$XDG_RUNTIME_DIR/sbx/sbxd.sock" "$sid"
+	umount "$SBX_SCRATCH/xdg/run/m" || atf_fail "something holds it"
 	atf_check test -d "$SBX_SCRATCH/xdg/st/sbx/s/$sid" -a ! -e "$real/.local"
 	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
 	atf_check -o ignore sbxctl rm --discard "$sid"
