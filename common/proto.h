@@ -230,7 +230,9 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STRV, argv, OPT, LIMIT_ARGC)	/* for executables below /run */ \
 	F(BOOL, again, OPT, 0)	/* a resume: the layer has to be there, */ \
 	F(U64V, devs, OPT, LIMIT_ROOTS)	/* and the roots these folders */ \
-	F(U64V, inos, OPT, LIMIT_ROOTS)
+	F(U64V, inos, OPT, LIMIT_ROOTS)					\
+	F(U64V, groups, OPT, LIMIT_GROUPS)				\
+	F(BOOL, byroot, OPT, 0)	/* root asked: hidden links are followed */
 
 #define PROTO_FIELDS_MOUNTED(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\

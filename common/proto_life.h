@@ -71,7 +71,8 @@
 	F(BOOL, as, OPT, 0)		/* root's word on whom */	\
 	F(U64,  uid, OPT, 0)						\
 	F(U64,  gid, OPT, 0)						\
-	F(U64V, groups, OPT, LIMIT_GROUPS)
+	F(U64V, groups, OPT, LIMIT_GROUPS)				\
+	F(BOOL, byroot, OPT, 0)		/* sbxd's word, as in PREP */
 
 /* state: shown layer read-only hidden own covered missing denied
  * rule: project home filesystem hide ro state fresh permissions */

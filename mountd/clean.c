@@ -266,7 +266,7 @@ clean_run(struct child *c)
 		    m->live ? "not mounted" : "still mounted"));
 	if (hide.n == 0 && child_hide(c, &hide) == -1)
 		return (-1);
-	r = build_begin(&b, &hide);
+	r = build_begin(&b, &hide, child_user(c));
 	if (r == 0 && !m->live)
 		r = pending_run(c->s->store, &b);
 	if (r == 0)

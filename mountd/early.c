@@ -52,7 +52,8 @@ early_make(struct early *e)
 	    O_RDONLY | O_CLOEXEC);
 	if (e->watch == -1)
 		return (fault_errno("mount.failed", "/proc/self/mountinfo"));
-	if (build_begin(&e->b, &(const struct strv){ 0, NULL }) == 0 &&
+	if (build_begin(&e->b, &(const struct strv){ 0, NULL },
+	    NULL) == 0 &&
 	    early_mount(e, name) == 0)
 		return (0);
 	early_drop(e);

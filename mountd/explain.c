@@ -348,12 +348,13 @@ walk(struct explain *e)
 	return (more);
 }
 
-/* Could the user get at a read-only path? Else it is as if missing. */
-static bool
-ro_is_reached(const struct explain *e, const char *path)
+/* As the user could: what a folder that is closed to that one holds is no
+ * matter of ours to tell. -1 errno. */
+static int
+explain_open(const struct explain *e, const char *path, int flags)
 {
 	char		 part[PATH_MAX];
-	const char	*p = path;
+	const char	*p;
 	bool		 may;
 	int		 fd;
 
@@ -363,13 +364,16 @@ ro_is_reached(const struct explain *e, const char *path)
 		fd = fs_openat2(mountd.root, p == path ? "." : part + 1,
 		    O_PATH | O_DIRECTORY, FS_PLAIN);
 		if (fd == -1)
-			return (false);
+			return (-1);
 		may = access_may(fd, &e->user, ACCESS_SEARCH);
 		close(fd);
-		if (!may)
-			return (false);
+		if (!may) {
+			errno = EACCES;
+			return (-1);
+		}
 	}
-	return (true);
+	return (fs_openat2(mountd.root, path[1] == '\0' ? "." : path + 1,
+	    O_PATH | flags, FS_PLAIN));
 }
 
 static int
@@ -388,24 +392,21 @@ explain_ro(struct explain *e)
 			return (fault("mount.ro", "read-only path %s: an "
 			    "absolute path without \".\" and \"..\" is "
 			    "needed", shown(ro->v[i])));
-		if (ro_is_reached(e, ro->v[i]))
-			e->ro[i] = fs_openat2(mountd.root, ro->v[i][1] == '\0'
-			    ? "." : ro->v[i] + 1, O_PATH | O_NOFOLLOW,
-			    FS_PLAIN);
+		/* What cannot be got at is as if it were missing. */
+		e->ro[i] = explain_open(e, ro->v[i], O_NOFOLLOW);
 	}
 	return (0);
 }
 
 static int
-explain_folder(const char *what, const char *path)
+explain_folder(const struct explain *e, const char *what, const char *path)
 {
 	int	fd;
 
 	if (!path_is_canonical(path))
 		return (fault("mount.project", "%s %s: an absolute path "
 		    "without \".\" and \"..\" is needed", what, shown(path)));
-	fd = fs_openat2(mountd.root, path[1] == '\0' ? "." : path + 1,
-	    O_PATH | O_DIRECTORY, FS_PLAIN);
+	fd = explain_open(e, path, O_DIRECTORY);
 	return (fd != -1 ? fd : fault_errno("mount.project", "%s %s", what,
 	    shown(path)));
 }
@@ -426,13 +427,14 @@ explain_want(struct explain *e)
 	w->uid = mode_uid(m->uid);
 	w->gid = mode_gid(m->gid);
 	for (i = 0; i < w->roots.n; i++) {
-		w->root_fd[i] = explain_folder("project", w->roots.v[i]);
+		w->root_fd[i] = explain_folder(e, "project",
+		    w->roots.v[i]);
 		if (w->root_fd[i] == -1)
 			return (-1);
 		if (h == NULL)
 			h = hides_over(&e->b.hides, w->roots.v[i]);
 	}
-	if ((w->home_fd = explain_folder("home", m->home)) == -1 ||
+	if ((w->home_fd = explain_folder(e, "home", m->home)) == -1 ||
 	    explain_ro(e) == -1)
 		return (-1);
 	w->home_own = strcmp(m->home, "/") != 0 &&
@@ -449,7 +451,7 @@ explain_resolver(struct explain *e)
 {
 	struct resolved	r;
 
-	if (resolve("/etc/resolv.conf", &r) == 0 && r.exists && !r.dir &&
+	if (resolve("/etc/resolv.conf", &r, NULL) == 0 && r.exists && !r.dir &&
 	    path_within("/run", r.target))
 		strlcpy(e->resolver, r.target, sizeof(e->resolver));
 }
@@ -470,7 +472,8 @@ explain_begin(struct explain *e)
 	    e->user.uid == (uid_t)-1)
 		return (fault("explain.invalid", "a path, a user and two "
 		    "folders are needed"));
-	if (build_begin(&e->b, &m->hide) == -1 || explain_want(e) == -1 ||
+	if (build_begin(&e->b, &m->hide, m->byroot ? NULL : &e->user) == -1 ||
+	    explain_want(e) == -1 ||
 	    plan_make(&e->plan, &e->b, &e->w) == -1)
 		return (-1);
 	explain_resolver(e);

@@ -103,14 +103,14 @@ hides_add_mounts(struct hides *hs, const struct mnts *ms, size_t at)
 }
 
 static int
-hides_add_wanted(struct hides *hs, const char *path)
+hides_add_wanted(struct hides *hs, const char *path, const struct user *user)
 {
 	struct resolved	r;
 
 	if (!path_is_canonical(path))
 		return (fault("mount.hide", "hide %s: an absolute path "
 		    "without \".\" and \"..\" is needed", shown(path)));
-	if (resolve(path, &r) == -1)
+	if (resolve(path, &r, user) == -1)
 		return (fault_errno("mount.hide", "hide %s", shown(path)));
 	if (hides_add(hs, r.target, r.dir, false) == -1)
 		return (-1);
@@ -135,7 +135,8 @@ hides_sort(struct hides *hs)
 }
 
 int
-hides_make(struct hides *hs, const struct mnts *ms, const struct strv *wanted)
+hides_make(struct hides *hs, const struct mnts *ms, const struct strv *wanted,
+    const struct user *user)
 {
 	size_t	i, n;
 
@@ -145,7 +146,7 @@ hides_make(struct hides *hs, const struct mnts *ms, const struct strv *wanted)
 	    hides_add(hs, mountd.runtime, true, true) == -1))
 		return (-1);
 	for (i = 0; i < wanted->n; i++)
-		if (hides_add_wanted(hs, wanted->v[i]) == -1)
+		if (hides_add_wanted(hs, wanted->v[i], user) == -1)
 			return (-1);
 	for (i = 0, n = hs->n; i < n; i++)
 		if (hides_add_mounts(hs, ms, i) == -1)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "fault.h"
 #include "job.h"
@@ -52,6 +53,18 @@ child_hide(const struct child *c, struct strv *hide)
 	hide->n = c->s->nhide;
 	hide->v = (const char **)(uintptr_t)c->s->hide;
 	return (0);
+}
+
+const struct user *
+child_user(const struct child *c)
+{
+	static const struct user	nobody = {
+		.uid = UID_NOROLE, .gid = UID_NOROLE
+	};
+
+	if (c->s->hide == NULL)
+		return (&nobody);
+	return (c->s->byroot ? NULL : &c->s->user);
 }
 
 static int

@@ -147,7 +147,8 @@ release_pending(const struct child *c)
 
 	if (!pending_is(c->s->store))
 		return (0);
-	if (child_hide(c, &hide) == -1 || build_begin(&b, &hide) == -1)
+	if (child_hide(c, &hide) == -1 ||
+	    build_begin(&b, &hide, child_user(c)) == -1)
 		return (-1);
 	r = pending_run(c->s->store, &b);
 	build_end(&b);

@@ -153,7 +153,7 @@ outside_run(struct child *c)
 	if ((r = layer_outside(c->s->store, &n, at)) == -1)
 		return (fault_errno("mount.layer", "the session's layers"));
 	if (r == 1) {
-		r = build_begin(&b, &hide);
+		r = build_begin(&b, &hide, child_user(c));
 		if (r == 0)
 			r = outside_next(c, &b, n, at);
 		build_end(&b);

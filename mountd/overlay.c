@@ -10,13 +10,14 @@
 #include "overlay.h"
 
 int
-build_begin(struct build *b, const struct strv *hide)
+build_begin(struct build *b, const struct strv *hide, const struct user *user)
 {
 	memset(b, 0, sizeof(*b));
 	b->masks.tmpfs = b->snap = -1;
+	b->user = user;
 	if (mnts_read(&b->mnts) == -1)
 		return (-1);
-	return (hides_make(&b->hides, &b->mnts, hide));
+	return (hides_make(&b->hides, &b->mnts, hide, user));
 }
 
 void

@@ -9,12 +9,14 @@ struct build {
 	struct mnts	mnts;
 	struct hides	hides;
 	struct masks	masks;
+	const struct user *user;	/* whose names these are, see hide.h */
 	const struct roots *steady;	/* see overlay_options; NULL: none */
 	int		 snap;		/* the project's copy: see snap.h; -1 */
 	size_t		 snap_lost;	/* what could not be copied */
 };
 
-int	build_begin(struct build *, const struct strv *hide);
+int	build_begin(struct build *, const struct strv *hide,
+	    const struct user *);
 void	build_end(struct build *);
 
 /*

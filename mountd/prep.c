@@ -56,12 +56,79 @@ prep_uid(const struct m_PREP *m)
 	return (0);
 }
 
+/* Puts one descriptor of init's, or spawn's, where it belongs. */
+static int
+prep_take(struct prep *p, struct msg *msg)
+{
+	const struct m_SFD	*m = msg->body;
+	int			*to = NULL;
+
+	if (strcmp(m->kind, "pidns") == 0 && m->n == 0)
+		to = &p->pidns;
+	else if (strcmp(m->kind, "home") == 0 && m->n == 0)
+		to = &p->home;
+	else if (strcmp(m->kind, "project") == 0 && m->n < p->w.roots.n)
+		to = &p->root[m->n];
+	else if (strcmp(m->kind, "ro") == 0 && m->n < p->m->ro.n &&
+	    p->root[0] == -1)
+		to = &p->init_ro[m->n];
+	if (to == NULL || *to != -1)
+		return (fault("mount.descriptor", "a descriptor of kind "
+		    "\"%s\", number %llu, is not due", shown(m->kind),
+		    (unsigned long long)m->n));
+	*to = msg_take_fd(msg);
+	return (0);
+}
+
+/* Until that one is there. */
+static int
+prep_receive(struct prep *p, const int *fd)
+{
+	const char	*why = NULL;
+	struct msg	 msg;
+	int		 r;
+
+	while (*fd == -1) {
+		if ((r = imsg_recv(&p->c->ib, &msg, PREP_WAIT, &why)) == -1 &&
+		    errno == ETIMEDOUT)
+			return (fault("mount.timeout", "the session's first "
+			    "process has not opened its folders in %d "
+			    "seconds", PREP_WAIT / 1000));
+		if (r != 1)
+			_exit(1);	/* the parent has given up */
+		r = prep_take(p, &msg);
+		msg_free(&msg);
+		if (r == -1)
+			return (-1);
+	}
+	return (0);
+}
+
+/*
+ * Before something is said that hangs on what lies at those paths: init, with
+ * the user's rights, says itself what that one cannot open, and then nothing
+ * of ours is told.
+ */
+static int
+prep_judged(struct prep *p)
+{
+	size_t	i;
+
+	if (prep_receive(p, &p->home) == -1)
+		return (-1);
+	for (i = 0; i < p->w.roots.n; i++)
+		if (prep_receive(p, &p->root[i]) == -1)
+			return (-1);
+	return (0);
+}
+
 /* Opens one of the session's folders, or says why it cannot be one. */
 static int
-prep_folder(const char *code, const char *what, const char *path)
+prep_folder(struct prep *p, const char *code, const char *what,
+    const char *path)
 {
 	const char	*fresh = fresh_over(path);
-	int		 fd;
+	int		 fd, e;
 
 	if (!path_is_canonical(path))
 		return (fault(code, "%s %s: an absolute path without \".\" "
@@ -76,14 +143,18 @@ prep_folder(const char *code, const char *what, const char *path)
 		    "choose another folder", what, shown(path), fresh));
 	fd = fs_openat2(mountd.root, path[1] == '\0' ? "." : path + 1,
 	    O_PATH | O_DIRECTORY, FS_PLAIN);
-	if (fd == -1)
-		return (fault_errno(code, "%s %s", what, shown(path)));
-	return (fd);
+	if (fd != -1)
+		return (fd);
+	e = errno;
+	if (prep_judged(p) == -1)
+		return (-1);
+	errno = e;
+	return (fault_errno(code, "%s %s", what, shown(path)));
 }
 
 /* What was changed was changed in that folder, and lands there only. */
 static int
-prep_moved(const struct prep *p, size_t root)
+prep_moved(struct prep *p, size_t root)
 {
 	const struct m_PREP	*m = p->m;
 	struct stat		 st;
@@ -96,6 +167,8 @@ prep_moved(const struct prep *p, size_t root)
 	if (root < m->devs.n && root < m->inos.n &&
 	    st.st_dev == m->devs.v[root] && st.st_ino == m->inos.v[root])
 		return (0);
+	if (prep_judged(p) == -1)
+		return (-1);
 	return (fault("project.moved", "project %s is another folder than the "
 	    "one that this session was made on: put that one back there, or "
 	    "start a new session", shown(p->w.roots.v[root])));
@@ -103,17 +176,19 @@ prep_moved(const struct prep *p, size_t root)
 
 /* By whatever names: one folder has one layer, and lands once. */
 static int
-prep_twice(const struct prep *p, size_t root)
+prep_twice(struct prep *p, size_t root)
 {
 	const struct roots	*r = &p->w.roots;
 	size_t			 i;
 
 	for (i = 0; i < root; i++)
 		if (fs_same(p->w.root_fd[i], p->w.root_fd[root]))
-			return (fault("mount.project", "%s and %s are the "
-			    "same folder: leave one of them out",
-			    shown(r->v[i]), shown(r->v[root])));
-	return (0);
+			break;
+	if (i == root)
+		return (0);
+	return (prep_judged(p) == -1 ? -1 : fault("mount.project", "%s and %s "
+	    "are the same folder: leave one of them out", shown(r->v[i]),
+	    shown(r->v[root])));
 }
 
 static int
@@ -134,7 +209,7 @@ prep_roots(struct prep *p)
 			return (fault("mount.project", "project /: the whole "
 			    "machine is no project: choose a folder below "
 			    "it"));
-		if ((w->root_fd[i] = prep_folder("mount.project", "project",
+		if ((w->root_fd[i] = prep_folder(p, "mount.project", "project",
 		    w->roots.v[i])) == -1 || prep_moved(p, i) == -1 ||
 		    prep_twice(p, i) == -1)
 			return (-1);
@@ -149,7 +224,8 @@ prep_folders(struct prep *p)
 	struct want		*w = &p->w;
 
 	if (prep_roots(p) == -1 ||
-	    (w->home_fd = prep_folder("mount.home", "home", m->home)) == -1)
+	    (w->home_fd = prep_folder(p, "mount.home", "home",
+	    m->home)) == -1)
 		return (-1);
 	w->home = m->home;
 	w->uid = mode_uid(m->uid);
@@ -206,54 +282,6 @@ prep_ro(struct prep *p)
 	return (0);
 }
 
-/* Puts one descriptor of init's, or spawn's, where it belongs. */
-static int
-prep_take(struct prep *p, struct msg *msg)
-{
-	const struct m_SFD	*m = msg->body;
-	int			*to = NULL;
-
-	if (strcmp(m->kind, "pidns") == 0 && m->n == 0)
-		to = &p->pidns;
-	else if (strcmp(m->kind, "home") == 0 && m->n == 0)
-		to = &p->home;
-	else if (strcmp(m->kind, "project") == 0 && m->n < p->w.roots.n)
-		to = &p->root[m->n];
-	else if (strcmp(m->kind, "ro") == 0 && m->n < p->m->ro.n &&
-	    p->root[0] == -1)
-		to = &p->init_ro[m->n];
-	if (to == NULL || *to != -1)
-		return (fault("mount.descriptor", "a descriptor of kind "
-		    "\"%s\", number %llu, is not due", shown(m->kind),
-		    (unsigned long long)m->n));
-	*to = msg_take_fd(msg);
-	return (0);
-}
-
-/* Until that one is there. */
-static int
-prep_receive(struct prep *p, const int *fd)
-{
-	const char	*why = NULL;
-	struct msg	 msg;
-	int		 r;
-
-	while (*fd == -1) {
-		if ((r = imsg_recv(&p->c->ib, &msg, PREP_WAIT, &why)) == -1 &&
-		    errno == ETIMEDOUT)
-			return (fault("mount.timeout", "the session's first "
-			    "process has not opened its folders in %d "
-			    "seconds", PREP_WAIT / 1000));
-		if (r != 1)
-			_exit(1);	/* the parent has given up */
-		r = prep_take(p, &msg);
-		msg_free(&msg);
-		if (r == -1)
-			return (-1);
-	}
-	return (0);
-}
-
 /*
  * The user's rights, not ours, decide what a session may be given: init
  * opened these with them. What is not the same folder was not opened.
@@ -289,17 +317,10 @@ prep_compare(struct prep *p)
 static int
 prep_opened(struct prep *p)
 {
-	size_t	i;
-
 	if (p->seen)
 		return (0);
 	p->seen = true;
-	if (prep_receive(p, &p->home) == -1)
-		return (-1);
-	for (i = 0; i < p->w.roots.n; i++)
-		if (prep_receive(p, &p->root[i]) == -1)
-			return (-1);
-	return (prep_compare(p));
+	return (prep_judged(p) == -1 ? -1 : prep_compare(p));
 }
 
 static void
@@ -417,9 +438,10 @@ prep_build(struct prep *p)
 	} else {
 		if (c->early != NULL)
 			early_drop(c->early);
-		if (build_begin(&p->t.b, &p->m->hide) == -1)
+		if (build_begin(&p->t.b, &p->m->hide, child_user(c)) == -1)
 			return (-1);
 	}
+	p->t.b.user = child_user(c);
 	p->t.b.steady = &p->w.roots;
 	return (0);
 }
@@ -450,8 +472,11 @@ prep_run(struct child *c)
 			return (-1);
 		c->fresh = &fresh;
 	}
-	if (tree_make(&p.t, &p.w, c->fresh) == -1)
-		return (probe_blame());
+	if (tree_make(&p.t, &p.w, c->fresh) == -1) {
+		(void)probe_blame();
+		(void)prep_judged(&p);
+		return (-1);
+	}
 	if (prep_receive(&p, &p.pidns) == -1 ||
 	    pidns_check(p.pidns) == -1 ||
 	    tree_finish(&p.t, p.pidns) == -1 ||

@@ -16,6 +16,7 @@ struct walk {
 	char		 rest[2 * PATH_MAX];
 	int		 dir;		/* of r->target, O_PATH */
 	int		 links;
+	const struct user *user;	/* NULL: whom nothing is closed to */
 	int		(*link)(void *, const char *, const char *);
 	void		*arg;
 };
@@ -122,6 +123,9 @@ walk_part(struct walk *w, const char *part, const char *rest, bool last)
 		errno = ENAMETOOLONG;
 		return (-1);
 	}
+	/* What the user may not look for is as if it were not there. */
+	if (w->user != NULL && !access_may(w->dir, w->user, ACCESS_SEARCH))
+		return (walk_missing(w, part, rest));
 	fd = openat(w->dir, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
 		return (walk_missing(w, part, rest));
@@ -147,10 +151,10 @@ walk_part(struct walk *w, const char *part, const char *rest, bool last)
 }
 
 int
-resolve_each(const char *path, struct resolved *r,
+resolve_each(const char *path, struct resolved *r, const struct user *user,
     int (*link)(void *, const char *, const char *), void *arg)
 {
-	struct walk	 w = { .r = r, .link = link, .arg = arg };
+	struct walk	 w = { .r = r, .user = user, .link = link, .arg = arg };
 	char		 part[PATH_MAX], rest[sizeof(w.rest)];
 	const char	*p;
 	size_t		 len;
@@ -187,7 +191,7 @@ resolve_each(const char *path, struct resolved *r,
 }
 
 int
-resolve(const char *path, struct resolved *r)
+resolve(const char *path, struct resolved *r, const struct user *user)
 {
-	return (resolve_each(path, r, NULL, NULL));
+	return (resolve_each(path, r, user, NULL, NULL));
 }

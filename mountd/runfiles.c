@@ -119,7 +119,7 @@ run_executable(struct runfiles *rf, const char *path)
 
 	if (path[0] != '/' || strlen(path) >= PATH_MAX)
 		return (0);
-	if (resolve(path, &r) == -1 || !r.exists || r.dir ||
+	if (resolve(path, &r, rf->b->user) == -1 || !r.exists || r.dir ||
 	    !path_within("/run", r.target))
 		return (0);
 	if (fstatat(mountd.root, r.target + 1, &st, AT_SYMLINK_NOFOLLOW) ==
@@ -131,8 +131,8 @@ run_executable(struct runfiles *rf, const char *path)
 			return (-1);
 	} else if (run_folder_attach(rf, dir) == -1)
 		return (-1);
-	return (resolve_each(path, &r, run_link, rf) == -1 && fault_is() ?
-	    -1 : 0);
+	return (resolve_each(path, &r, rf->b->user, run_link, rf) == -1 &&
+	    fault_is() ? -1 : 0);
 }
 
 static int
@@ -140,14 +140,14 @@ run_resolver(struct runfiles *rf)
 {
 	struct resolved	r;
 
-	if (resolve("/etc/resolv.conf", &r) == -1 || !r.exists || r.dir ||
+	if (resolve("/etc/resolv.conf", &r, NULL) == -1 || !r.exists || r.dir ||
 	    !path_within("/run", r.target) ||
 	    hides_over(&rf->b->hides, r.target) != NULL)
 		return (0);
 	if (run_file(rf, r.target) == -1)
 		return (-1);
-	return (resolve_each("/etc/resolv.conf", &r, run_link, rf) == -1 &&
-	    fault_is() ? -1 : 0);
+	return (resolve_each("/etc/resolv.conf", &r, NULL, run_link, rf) ==
+	    -1 && fault_is() ? -1 : 0);
 }
 
 int

@@ -29,6 +29,9 @@ struct session {
 	uint64_t	 dev[LIMIT_ROOTS], ino[LIMIT_ROOTS];
 	char		**hide;		/* as PREP named them, NULL-ended */
 	size_t		 nhide;
+	struct user	 user;		/* as PREP named that one */
+	uint64_t	*groups;	/* its */
+	bool		 byroot;
 	struct job	*job;		/* one at a time */
 	bool		 release;	/* RELEASE waits for the job's end */
 	uint32_t	 release_id;
@@ -49,6 +52,9 @@ struct child {
 void	child_send(struct child *, uint32_t type, int fd, const void *body);
 /* What the session hides, as PREP named it. */
 int	child_hide(const struct child *, struct strv *);
+/* With whose rights hidden names are followed, NULL: root's. Of a session that
+ * was not prepared here where they led is known. */
+const struct user *child_user(const struct child *);
 /* Of a mounted session: the number of this root, whose folder is fd; -1
  * fault. */
 int	child_root(const struct child *, const char *project, int fd);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../common/roots.h"
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "mountd.h"
 #include "session.h"
@@ -20,6 +21,8 @@ session_forget(struct session *s)
 	free(s->hide);
 	s->hide = NULL;
 	s->nhide = 0;
+	free(s->groups);
+	s->groups = NULL;
 	for (i = 0; i < s->nroots; i++)
 		free(s->root[i]);
 	s->nroots = 0;
@@ -39,12 +42,30 @@ session_roots(struct session *s, const struct m_PREP *m)
 	return (0);
 }
 
+static int
+session_user(struct session *s, const struct m_PREP *m)
+{
+	size_t	n = m->groups.n;
+
+	if ((s->groups = calloc(n + 1, sizeof(*s->groups))) == NULL)
+		return (-1);
+	if (n > 0)
+		memcpy(s->groups, m->groups.v, n * sizeof(*s->groups));
+	s->user = (struct user){
+		mode_uid(m->uid), mode_gid(m->gid), { n, s->groups }
+	};
+	s->byroot = m->byroot;
+	return (0);
+}
+
 int
 session_remember(struct session *s, const struct m_PREP *m)
 {
 	size_t	i;
 
 	session_forget(s);
+	if (session_user(s, m) == -1)
+		return (-1);
 	s->hide = calloc(m->hide.n + 1, sizeof(*s->hide));
 	if (s->hide == NULL)
 		return (-1);

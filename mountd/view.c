@@ -126,7 +126,7 @@ view_stopped(struct child *c, const char *project, struct view *v)
 		return (fault("mount.identity", "project %s is not the folder "
 		    "that the session's user opened", shown(project)));
 	}
-	if (build_begin(&b, &m->hide) == 0 &&
+	if (build_begin(&b, &m->hide, child_user(c)) == 0 &&
 	    pending_run(c->s->store, &b) == 0 &&
 	    (on = snap_lower(&b, c->s->store, project, lower)) != -1 &&
 	    (v->merged = view_overlay(c, &b, project, on)) != -1)

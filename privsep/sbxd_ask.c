@@ -205,6 +205,7 @@ explain_session(struct peer *p, uint32_t id, const char *sid,
 	m->uid = r->uid;
 	m->gid = r->gid;
 	m->groups = r->groups;
+	m->byroot = r->peer == 0;
 	return (true);
 }
 
@@ -242,8 +243,10 @@ client_on_explain(struct peer *p, struct msg *msg)
 {
 	struct m_EXPLAIN	 m = *(const struct m_EXPLAIN *)msg->body;
 	uint64_t		 groups[LIMIT_GROUPS];
+	struct client		*c = p->ctx;
 	struct ask		*a;
 
+	m.byroot = c->uid == 0;
 	if (m.path[0] != '/') {
 		peer_error(p, msg->id, "explain.invalid", "%s: not an "
 		    "absolute path", m.path);
@@ -252,6 +255,6 @@ client_on_explain(struct peer *p, struct msg *msg)
 	if (m.session != NULL ? !explain_session(p, msg->id, m.session, &m) :
 	    !explain_new(p, msg->id, &m, groups))
 		return;
-	if ((a = ask_for(p->ctx, msg->id)) != NULL)
+	if ((a = ask_for(c, msg->id)) != NULL)
 		peer_send(sbxd.helper[H_MOUNTD], MSG_EXPLAIN, a->id, -1, &m);
 }

@@ -296,7 +296,7 @@ job_hides(const struct job *j, struct strv *hide)
 	if (path_within(job_project(j), sbxd.conf.state))
 		hide->v[hide->n++] = sbxd.conf.state;
 	if (sbxd.conf.runtime[0] != '\0' &&
-	    path_within(r->project, sbxd.conf.runtime))
+	    path_within(job_project(j), sbxd.conf.runtime))
 		hide->v[hide->n++] = sbxd.conf.runtime;
 }
 

@@ -320,7 +320,8 @@ send_mountd(struct session *s)
 		.session = r->session, .uid = r->uid, .gid = r->gid,
 		.home = r->home, .project = r->project, .more = r->more,
 		.hide = r->hide, .ro = r->ro, .argv = r->argv,
-		.again = r->generation > 1
+		.again = r->generation > 1, .groups = r->groups,
+		.byroot = r->peer == 0
 	};
 	struct facts		 facts;
 

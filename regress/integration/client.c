@@ -16,6 +16,7 @@
  *	halfway SID	the same, and is gone at once; and in half a request
  *	plain PROJECT	NEW with nothing that is optional: a command that
  *			writes its umask there; says the session's id
+ *	explain PROJECT	/etc, as a session in there would see it
  *	life SID	asks to explain, measure, resume, stop and kill it
  *	odd SID		asks for what no sbxctl would
  * What the suite says before it hangs up is printed, made visible.
@@ -291,6 +292,30 @@ life(const char *sid)
 }
 
 static void
+explain(const char *project)
+{
+	struct m_EXPLAIN m = {
+		.path = "/etc", .project = project, .home = getenv("HOME")
+	};
+	struct imsgbuf	 ib;
+	struct msg	 msg;
+	const char	*why = "";
+	int		 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1 ||
+	    imsg_send(&ib, MSG_EXPLAIN, 1, -1, &m) == -1)
+		err(2, "EXPLAIN");
+	do
+		if (imsg_recv(&ib, &msg, 20000, &why) != 1)
+			errx(2, "EXPLAIN: no answer: %s", why);
+	while (msg.id != 1);
+	if (msg.type == MSG_ERROR)
+		errx(1, "%s", ((const struct m_ERROR *)msg.body)->message);
+	exit(0);
+}
+
+static void
 odd_explain(struct imsgbuf *ib, const char *sid)
 {
 	struct m_EXPLAIN m = { .path = "/etc" };
@@ -498,6 +523,8 @@ main(int argc, char **argv)
 		life(argv[3]);
 	else if (strcmp(argv[2], "odd") == 0 && argc > 3)
 		odd(argv[3]);
+	else if (strcmp(argv[2], "explain") == 0 && argc > 3)
+		explain(argv[3]);
 	else if (strcmp(argv[2], "plain") == 0 && argc > 3)
 		plain(argv[3]);
 	else {

@@ -223,9 +223,76 @@ absent_body()
 	int_end
 }
 
+atf_test_case closed
+closed_head()
+{
+	atf_set descr "what lies in a folder that is closed to a user is told \
+by none of the suite's answers"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# closed_is PATH WORD...: the last line that it fails with is the same as
+# before, but for the path.
+closed_is() {
+	closed_path=$1
+	shift
+	! "$@" >out 2>&1 || atf_fail "it succeeds: $*"
+	tail -n 1 out | sed "s|$closed_path|PATH|g" >said
+	[ -e said.1 ] || cp said said.1
+	cmp -s said.1 said || atf_fail "$(cat said.1 said)"
+}
+closed_body()
+{
+	int_begin
+	int_who user
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	shut=$SBX_SCRATCH/shut
+	mkdir -m 700 "$shut" && mkdir -m 755 "$shut/there"
+	echo x >"$shut/file"
+	ln -s "$SBX_SCRATCH/secret-target" "$shut/link"
+	for path in "$shut/there" "$shut/file" "$shut/none" "$shut/file/none"; do
+		closed_is "$path" sbx-as "$int_user" env \
+		    HOME="$int_user_home" client "$SBX_STATE/sbxd.sock" \
+		    plain "$path"
+	done
+	atf_check -o match:'Permission denied' cat said
+	rm said.1
+	for path in "$shut/there" "$shut/file" "$shut/none"; do
+		closed_is "$path" sbx-as "$int_user" env \
+		    HOME="$int_user_home" client "$SBX_STATE/sbxd.sock" \
+		    explain "$path"
+	done
+	atf_check -o match:'Permission denied' cat said
+	# A link in there is hidden by its name, and leads nowhere that is told.
+	sbx-as "$int_user" sh -c 'cd "$1" && exec sbxctl run --keep \
+	    --hide "$2" -- true' sh "$P" "$shut/link" >out 2>err ||
+	    atf_fail "$(cat out err)"
+	int_kept err
+	atf_check -o match:"$shut/link" -o not-match:secret-target \
+	    sbx-as "$int_user" sbxctl show --json "$sid"
+	atf_check -o not-match:'"hidden"' sbx-as "$int_user" sbxctl explain \
+	    --json --repo "$P" --hide "$shut/link" "$SBX_SCRATCH/secret-target"
+	atf_check -o ignore sbx-as "$int_user" sbxctl rm --discard "$sid"
+	# Nor does an executable of the machine's /run come out of one.
+	install -D -m 0755 "$tools/fs" /run/shut/in/tool
+	chmod 700 /run/shut
+	atf_check -o empty -e ignore sbx-as "$int_user" sh -c 'cd "$1" &&
+	    exec sbxctl run -- sh -c "ls /run/shut/in || :" /run/shut/in/tool' \
+	    sh "$P"
+	rm -r /run/shut
+	# Root's word is followed, for whomever the session is.
+	run --keep --hide "$shut/link" -- true >out 2>err ||
+	    atf_fail "$(cat out err)"
+	int_kept err
+	atf_check -o match:secret-target sbxctl show --json "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case readonly
 	atf_add_test_case nested
 	atf_add_test_case absent
+	atf_add_test_case closed
 }

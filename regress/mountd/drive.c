@@ -120,6 +120,16 @@ drive_open(const struct drive *d, const char *path)
 	return (fd);
 }
 
+/* Of what cannot be opened mountd says nothing before init has: an init that
+ * could, by then. */
+static int
+drive_judged(const struct drive *d, const char *path)
+{
+	int	fd = drive_open(d, path);
+
+	return (fd != -1 ? fd : drive_open(d, "/"));
+}
+
 void
 drive_send_all(struct drive *d)
 {
@@ -130,13 +140,11 @@ drive_send_all(struct drive *d)
 	for (i = 0; i < DRIVE_LIST && d->ro[i] != NULL; i++)
 		if ((fd = drive_open(d, d->ro[i])) != -1)
 			drive_send_fd(d, "ro", i, fd);
-	if ((fd = drive_open(d, d->home)) != -1)
-		drive_send_fd(d, "home", 0, fd);
-	if ((fd = drive_open(d, d->project)) != -1)
-		drive_send_fd(d, "project", 0, fd);
+	drive_send_fd(d, "home", 0, drive_judged(d, d->home));
+	drive_send_fd(d, "project", 0, drive_judged(d, d->project));
 	for (i = 0; i < d->nmore; i++)
-		if ((fd = drive_open(d, d->more[i])) != -1)
-			drive_send_fd(d, "project", i + 1, fd);
+		drive_send_fd(d, "project", i + 1, drive_judged(d,
+		    d->more[i]));
 }
 
 static void
