@@ -47,6 +47,7 @@ struct relay {
 	bool		 ended;
 	int		 hangup;	/* the signal, 0: none */
 	int64_t		 deadline;
+	int64_t		 escape;	/* a key that begins is none then */
 	uint64_t	 rows, cols;
 	struct relay_end *end;
 };
@@ -118,15 +119,18 @@ relay_keys(struct relay *r, const uint8_t *p, size_t len)
 
 	if (keys_in(r->keys, p, len, buf, &n))
 		r->ended = r->end->detached = true;
+	r->escape = now_ms() + RELAY_ESCAPE_MS;
 	relay_type(r, buf, n);
 }
 
+/* By the clock, not by a wait without an event: output may never pause. */
 static void
 relay_let_go(struct relay *r)
 {
 	uint8_t	buf[KEYS_ROOM];
 
-	relay_type(r, buf, keys_let_go(r->keys, buf));
+	if (r->keys != NULL && keys_begun(r->keys) && now_ms() >= r->escape)
+		relay_type(r, buf, keys_let_go(r->keys, buf));
 }
 
 static void
@@ -365,11 +369,13 @@ relay_due(const struct relay *r)
 {
 	int64_t	left;
 
-	if (r->hangup != 0) {
+	if (r->hangup != 0)
 		left = r->deadline - now_ms();
-		return (left < 0 ? 0 : (int)left);
-	}
-	return (r->keys != NULL && keys_begun(r->keys) ? RELAY_ESCAPE_MS : -1);
+	else if (r->keys != NULL && keys_begun(r->keys))
+		left = r->escape - now_ms();
+	else
+		return (-1);
+	return (left < 0 ? 0 : (int)left);
 }
 
 static int
@@ -412,12 +418,12 @@ relay_loop(struct relay *r)
 			r->end->status = 128 + (uint64_t)r->hangup;
 			return;
 		}
-		if (n == 0 && r->keys != NULL)
-			relay_let_go(r);
 		if (p[AT_SIGNALS].revents != 0)
 			relay_on_signal(r);
+		/* What came in time to go on with a key is part of it. */
 		if (p[AT_IN].revents != 0)
 			relay_input(r);
+		relay_let_go(r);
 		if (p[AT_OUT].revents != 0)
 			sink_write(&r->out.sink);
 		if (p[AT_ERR].revents != 0)

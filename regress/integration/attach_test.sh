@@ -393,6 +393,33 @@ keys_body()
 	int_end
 }
 
+atf_test_case keys_flow
+keys_flow_head()
+{
+	atf_set descr "Escape alone arrives also while output never pauses"
+	atf_set require.user root
+	atf_set timeout 120
+}
+keys_flow_body()
+{
+	int_begin
+	int_who root
+	att_new k sh -c 'stty raw -echo; while sleep 0.01; do printf .; done &
+	    echo up; exec cat -v'
+	att_one sbxctl attach "$sid" <<-'EOT'
+		expect up
+		send \e
+		expect ^[
+		send \e[92;5
+		send u
+		expect runs on
+		end
+	EOT
+	atf_check -o ignore sbxctl stop "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
 atf_test_case stopped
 stopped_head()
 {
@@ -937,8 +964,8 @@ refused_body()
 
 atf_init_test_cases()
 {
-	for c in detached shared asked sizes keys stopped crowd homes early \
-	    theirs anew audited lost embedded reviewed refused; do
+	for c in detached shared asked sizes keys keys_flow stopped crowd homes \
+	    early theirs anew audited lost embedded reviewed refused; do
 		atf_add_test_case "$c"
 	done
 }
