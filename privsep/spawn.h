@@ -38,7 +38,11 @@ struct live {
 	bool		 killing;	/* KILL came, KILLED is owed */
 	bool		 stopped;	/* by signal: spawn_stop.c */
 	struct pids	 held;		/* those that were stopped before */
+	unsigned long long wakes;	/* of those that wait in the kernel */
+	int64_t		 waits;		/* since when they have not woken */
+	int64_t		 again;		/* when to send the signal once more */
 	bool		 freezing;	/* FREEZE came, its answer is owed */
+	int64_t		 until;		/* when it has failed */
 	struct event	*timer;		/* a freeze or an rmdir under way */
 	int		 tries;
 };
@@ -114,9 +118,9 @@ void		 live_ended(struct live *);
 /* At our own end: waits a little, says nothing to anybody. */
 void		 cgroup_remove_now(struct live *);
 
-/* spawn_stop.c: freezing without a control group. -1: errno. */
-int		 stop_begin(struct live *);
-bool		 stop_took(const struct live *);
+/* spawn_stop.c: freezing without a control group. NULL, or what is wrong. */
+const char	*stop_begin(struct live *);
+bool		 stop_took(struct live *);
 void		 stop_undo(struct live *);
 void		 pids_free(struct pids *);
 

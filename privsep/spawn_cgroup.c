@@ -15,11 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/log.h"
 #include "spawn.h"
 
-#define FREEZE_TRIES	2000	/* at 1 ms: a task in the kernel for longer */
-#define REMOVE_TRIES	2000	/* is stuck, and is told */
+/* A task in the kernel for longer is stuck, and is told. */
+#define FREEZE_MS	2000
+#define REMOVE_TRIES	2000	/* at 1 ms */
 
 static int
 cgroup_write(int dir, const char *file, const char *value)
@@ -126,12 +128,13 @@ cgroup_remove_now(struct live *l)
 }
 
 /* By its control group, or by signals where it has none. */
-static int
+static const char *
 freeze_begin(struct live *l)
 {
 	if (l->cgroup == -1)
 		return (stop_begin(l));
-	return (cgroup_write(l->cgroup, "cgroup.freeze", "1"));
+	return (cgroup_write(l->cgroup, "cgroup.freeze", "1") == -1 ?
+	    strerror(errno) : NULL);
 }
 
 static int
@@ -184,7 +187,7 @@ freeze_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (l->cgroup == -1 ? stop_took(l) : cgroup_frozen(l)) {
 		l->freezing = false;
 		peer_send(spawn.sbxd, MSG_FROZEN, 0, -1, &sid);
-	} else if (++l->tries >= FREEZE_TRIES)
+	} else if (now_ms() >= l->until)
 		freeze_failed(l, "a process of it is stuck in the kernel");
 	else
 		live_timer(l, freeze_on_timer);
@@ -195,6 +198,7 @@ spawn_on_freeze(struct peer *p, struct msg *msg)
 {
 	const struct m_SID	*sid = msg->body;
 	struct live		*l;
+	const char		*why;
 
 	if ((l = live_find(sid->session)) == NULL || l->killing) {
 		peer_error_at(p, 0, sid->session, "session.ended",
@@ -202,9 +206,9 @@ spawn_on_freeze(struct peer *p, struct msg *msg)
 		return;
 	}
 	l->freezing = true;
-	l->tries = 0;
-	if (freeze_begin(l) == -1)
-		freeze_failed(l, strerror(errno));
+	l->until = now_ms() + FREEZE_MS;
+	if ((why = freeze_begin(l)) != NULL)
+		freeze_failed(l, why);
 	else
 		freeze_on_timer(-1, 0, l);
 }

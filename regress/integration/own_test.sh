@@ -377,7 +377,7 @@ signals: what it had stopped itself stays so"
 # stopped_is NAME: the state of the process that is so named.
 stopped_is()
 {
-	ps -o stat= -p "$(pgrep -f "^$1")" | cut -c1
+	ps -o stat= -p "$(pgrep -of "^$1")" | cut -c1
 }
 # The session has written a higher number than landed.
 later_count()
@@ -425,6 +425,68 @@ stopped_body()
 	wait "$live" || :
 	exec 9>&-
 	int_wait sh -c '! pgrep -f "[s]leep 4323" >/dev/null'
+	own_end
+}
+
+atf_test_case stopped_vfork
+stopped_vfork_head()
+{
+	atf_set descr "who waits in vfork for a child that is stopped before \
+it executes anything is as good as stopped, and goes on"
+	atf_set require.user root
+	atf_set timeout 120
+}
+stopped_vfork_body()
+{
+	own_begin
+	cat >"$tools/vfork" <<-'EOT'
+		# The child opens a FIFO before it executes anything.
+		import os
+		os.mkfifo("/tmp/fifo")
+		open("f", "w").close()
+		os.posix_spawn("/bin/echo", ["echo", "spawned"], os.environ,
+		    file_actions=[(os.POSIX_SPAWN_OPEN, 0, "/tmp/fifo",
+		    os.O_RDONLY, 0)])
+		os.wait()
+	EOT
+	int_live vfork python3 "$tools/vfork"
+	int_wait sh -c 'ps -o stat= -p "$(pgrep -of "^python3 $0")" |
+	    grep -q D' "$tools/vfork"
+	for i in 1 2 3; do
+		atf_check -o match:'A  f' sbxctl changes "$sid"
+		atf_check_equal D "$(stopped_is "python3 $tools/vfork")"
+	done
+	atf_check -s exit:1 grep 'cannot be frozen' "$SBX_SCRATCH/sbxd.log"
+	atf_check sbxctl exec "$sid" sh -c 'echo >/tmp/fifo'
+	exec 9>&-
+	wait "$live" || atf_fail "status $?"
+	atf_check_equal spawned "$(cat vfork.out)"
+	own_end
+}
+
+atf_test_case stopped_hidden
+stopped_hidden_head()
+{
+	atf_set descr "where /proc hides a session's processes none is \
+stopped, and the review goes on without"
+	atf_set require.user root
+	atf_set timeout 120
+}
+stopped_hidden_body()
+{
+	own_begin
+	mount -o remount,hidepid=invisible /proc
+	int_live hidden sh -c 'echo x >f; while read l; do echo "$l"; done'
+	for i in 1 2; do
+		atf_check -o match:'A  f' sbxctl changes "$sid"
+		echo "$i" >&9
+		int_wait grep "^$i\$" hidden.out
+	done
+	atf_check -o match:'frozen: its processes do not show in /proc' \
+	    cat "$SBX_SCRATCH/sbxd.log"
+	exec 9>&-
+	wait "$live" || atf_fail "status $?"
+	mount -o remount,hidepid=off /proc
 	own_end
 }
 
@@ -581,7 +643,7 @@ lost_body()
 atf_init_test_cases()
 {
 	for c in embedded clients refused places tree mounts stopped \
-	    delegated explained later lost; do
+	    stopped_vfork stopped_hidden delegated explained later lost; do
 		atf_add_test_case "$c"
 	done
 }
