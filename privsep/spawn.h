@@ -20,8 +20,8 @@ struct pids {
 /* Room for s and a number: a session's control group. */
 #define GROUP_NAME	24
 
-/* One session's processes and its control group; a spare one's, which is no
- * session's yet, have no id. */
+/* One session's processes and its control group. No id: a spare one's, which
+ * is no session's yet, or one's that will never be. */
 struct live {
 	TAILQ_ENTRY(live) entry;
 	char		 id[LIMIT_SID + 1];
@@ -67,8 +67,9 @@ extern struct spawn	spawn;
  * the step in *step. */
 struct live	*live_make(const char **step);
 void		 live_free(struct live *);
-/* Ends what has not become a session, and waits for that. */
-void		 live_unmake(struct live *);
+/* Ends what has not become a session; it is among the lives until then, with
+ * no id. */
+void		 live_drop(struct live *);
 
 /* spawn_spare.c: such processes made beforehand, for the next START */
 void		 spare_begin(struct event_base *);
@@ -78,10 +79,12 @@ bool		 spare_gone(pid_t);	/* it was the spare's */
 bool		 spare_group(const char *name);	/* it is the spare's */
 void		 spare_end(void);
 
-/* spawn_become.c: they become a session's, which START asks for; broker is
- * the worker's end. STARTED or an ERROR follows. */
+/* spawn_become.c: they become a session's, which START asks for: the worker
+ * gets the broker's end, -1: errno; then init is told, and STARTED or an ERROR
+ * follows. */
+int		 live_hand(struct live *, int broker);
 void		 live_become(struct live *, const struct drop *user,
-		    bool isolated, int broker);
+		    bool isolated);
 
 /* spawn_session.c */
 void		 spawn_on_peer(struct peer *, struct msg *);

@@ -93,8 +93,8 @@ static const struct peer_ops become_ops = {
 
 /* The worker has read nothing yet: this comes before all that the broker has
  * put into its socket. */
-static int
-become_worker(struct live *l, int broker)
+int
+live_hand(struct live *l, int broker)
 {
 	struct imsgbuf	ib;
 	int		r, saved;
@@ -137,11 +137,10 @@ become_init(struct live *l, const struct drop *user, bool isolated)
 }
 
 void
-live_become(struct live *l, const struct drop *user, bool isolated, int broker)
+live_become(struct live *l, const struct drop *user, bool isolated)
 {
-	if (become_worker(l, broker) == -1 ||
-	    become_init(l, user, isolated) == -1)
-		become_failed(l, "telling its processes whose they are",
+	if (become_init(l, user, isolated) == -1)
+		become_failed(l, "telling its first process whose it is",
 		    strerror(errno));
 	/* mountd waits for the first. */
 	else if (become_send(l, "pidns", l->pidns) == -1 ||

@@ -96,8 +96,9 @@ cgroup_on_remove(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (l->tries == REMOVE_TRIES)
-		log_warnx("session %s: processes that do not end hold its "
-		    "control group", l->id);
+		log_warnx("processes that do not end hold the control group "
+		    "%s, of %s", l->group, l->id[0] != '\0' ? l->id :
+		    "no session");
 	live_ended(l);
 }
 

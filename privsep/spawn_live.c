@@ -4,7 +4,6 @@
  * is spawn_become.c.
  */
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -99,7 +98,7 @@ live_make(const char **step)
 	if (r == 0)
 		return (l);
 	saved = errno;
-	live_unmake(l);
+	live_drop(l);
 	errno = saved;
 	return (NULL);
 }
@@ -124,12 +123,12 @@ live_free(struct live *l)
 
 /* The worker ends with its sockets, and is nobody's when it is reaped. */
 void
-live_unmake(struct live *l)
+live_drop(struct live *l)
 {
-	if (l->init != 0) {
-		cgroup_kill(l);
-		waitpid(l->init, NULL, 0);
-	}
-	cgroup_remove_now(l);
-	live_free(l);
+	l->id[0] = '\0';
+	l->killing = true;
+	TAILQ_INSERT_TAIL(&spawn.lives, l, entry);
+	cgroup_kill(l);
+	if (l->init == 0)
+		cgroup_remove(l);
 }

@@ -26,7 +26,7 @@ live_find(const char *id)
 	struct live	*l;
 
 	TAILQ_FOREACH(l, &spawn.lives, entry)
-		if (strcmp(l->id, id) == 0)
+		if (l->id[0] != '\0' && strcmp(l->id, id) == 0)
 			return (l);
 	return (NULL);
 }
@@ -137,6 +137,29 @@ user_find(const struct m_START *start, struct drop *user)
 	return (NULL);
 }
 
+/* Processes whose worker has the broker's end; NULL: errno, what in *step. */
+static struct live *
+start_live(int broker, const char **step)
+{
+	struct live	*l;
+	int		 saved;
+
+	if ((l = spare_take()) != NULL) {
+		if (live_hand(l, broker) == 0)
+			return (l);
+		/* The worker has died, and nobody was told anything. */
+		log_warn("processes that were made beforehand are of no use");
+		live_drop(l);
+	}
+	if ((l = live_make(step)) == NULL || live_hand(l, broker) == 0)
+		return (l);
+	saved = errno;
+	*step = "telling its worker whose it is";
+	live_drop(l);
+	errno = saved;
+	return (NULL);
+}
+
 void
 spawn_on_start(struct peer *p, struct msg *msg)
 {
@@ -154,15 +177,14 @@ spawn_on_start(struct peer *p, struct msg *msg)
 		peer_error_at(p, 0, start->session, "auth.denied",
 		    "session %s as uid %llu: %s", start->session,
 		    (unsigned long long)start->uid, why);
-	else if ((l = spare_take()) == NULL && (l = live_make(&step)) == NULL)
+	else if ((l = start_live(broker, &step)) == NULL)
 		peer_error_at(p, 0, start->session, "start.failed", "%s: %s",
 		    step, strerror(errno));
 	else {
 		strlcpy(l->id, start->session, sizeof(l->id));
 		TAILQ_INSERT_TAIL(&spawn.lives, l, entry);
 		spawn_word(start->session, &user);
-		live_become(l, &user, strcmp(start->network, "host") != 0,
-		    broker);
+		live_become(l, &user, strcmp(start->network, "host") != 0);
 	}
 	spare_soon();
 	close(broker);
@@ -179,7 +201,8 @@ live_init_gone(struct live *l, int status)
 	};
 
 	l->init = 0;
-	peer_send(spawn.sbxd, MSG_SENDED, 0, -1, &ended);
+	if (l->id[0] != '\0')
+		peer_send(spawn.sbxd, MSG_SENDED, 0, -1, &ended);
 	if (l->killing)
 		cgroup_remove(l);
 }
@@ -196,7 +219,8 @@ live_ended(struct live *l)
 {
 	struct m_SID	sid = { .session = l->id };
 
-	peer_send(spawn.sbxd, MSG_KILLED, 0, -1, &sid);
+	if (l->id[0] != '\0')
+		peer_send(spawn.sbxd, MSG_KILLED, 0, -1, &sid);
 	TAILQ_REMOVE(&spawn.lives, l, entry);
 	live_free(l);
 }

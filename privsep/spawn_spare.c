@@ -12,7 +12,9 @@
 
 /* After the start that took the last one, or the suite's own, which need the
  * processors. */
-#define SPARE_AFTER	20000	/* microseconds */
+#define SPARE_AFTER	20	/* ms */
+/* What does not stay alive is not made all the time. */
+#define SPARE_ANEW	1000
 
 static struct event	*timer;
 static struct live	*spare;
@@ -30,6 +32,15 @@ spare_on_timer(evutil_socket_t fd, short what, void *arg)
 		log_warn("no processes made beforehand: %s", step);
 }
 
+static void
+spare_after(int ms)
+{
+	const struct timeval	tv = { ms / 1000, ms % 1000 * 1000 };
+
+	if (timer != NULL && event_add(timer, &tv) == -1)
+		fatalx("a timer");
+}
+
 void
 spare_begin(struct event_base *base)
 {
@@ -43,10 +54,7 @@ spare_begin(struct event_base *base)
 void
 spare_soon(void)
 {
-	const struct timeval	tv = { 0, SPARE_AFTER };
-
-	if (timer != NULL && event_add(timer, &tv) == -1)
-		fatalx("a timer");
+	spare_after(SPARE_AFTER);
 }
 
 static struct live *
@@ -82,6 +90,7 @@ spare_gone(pid_t pid)
 	if (pid == l->init)
 		l->init = 0;
 	spare_end();
+	spare_after(SPARE_ANEW);
 	return (true);
 }
 
@@ -97,5 +106,5 @@ spare_end(void)
 	struct live	*l = spare_out();
 
 	if (l != NULL)
-		live_unmake(l);
+		live_drop(l);
 }

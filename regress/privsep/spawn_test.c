@@ -853,6 +853,95 @@ ATF_TC_BODY(spare_dies, tc)
 	finish(&h);
 }
 
+/* 0: it is not there yet. */
+static pid_t
+worker_of(pid_t spawned_by)
+{
+	char	 cmd[64];
+	FILE	*f;
+	int	 pid;
+
+	snprintf(cmd, sizeof(cmd), "pgrep -P %d -f '^sbx-worker'",
+	    (int)spawned_by);
+	ATF_REQUIRE((f = popen(cmd, "r")) != NULL);
+	if (fscanf(f, "%d", &pid) != 1)
+		pid = 0;
+	pclose(f);
+	return (pid);
+}
+
+/* Nor is its worker alone, which nobody asks. */
+ATF_TC_WITHOUT_HEAD(spare_worker_dies);
+ATF_TC_BODY(spare_worker_dies, tc)
+{
+	struct m_SID		mine = { .session = SID };
+	struct m_SID		none = { .session = SID2 };
+	struct test_helper	h;
+	struct started		st;
+	struct msg		msg;
+	char			state[64];
+	pid_t			pid, worker;
+	int			broker;
+
+	spares = true;
+	up(&h);
+	pid = spare_await();
+	while ((worker = worker_of(h.pid)) == 0)
+		usleep(1000);
+	test_send(&h, MSG_PEER, 0, client_socket(0, 0, NULL, 0), &mine);
+	test_send(&h, MSG_KILL, 0, -1, &none);
+	test_expect(&h, MSG_KILLED, &msg);
+	msg_free(&msg);
+	/* spawn has heard nothing of it, nor has init ended with it. */
+	ATF_REQUIRE_EQ(0, kill(h.pid, SIGSTOP));
+	ATF_REQUIRE_EQ(0, kill(pid, SIGSTOP));
+	ATF_REQUIRE_EQ(0, kill(worker, SIGKILL));
+	do
+		status_line(worker, "State", state, sizeof(state));
+	while (strchr(state, 'Z') == NULL);
+	broker = start(&h, SID, -1, 0, 0, "host");
+	ATF_REQUIRE_EQ(0, kill(h.pid, SIGCONT));
+	expect_started(&h, &st);
+	ATF_REQUIRE(st.init != pid && st.worker != worker);
+	kill_session(&h, SID, broker);
+	finish(&h);
+}
+
+/* What died is made anew; and where it leaves something that is in the way of
+ * its control group's end, nobody waits for that. */
+ATF_TC_WITHOUT_HEAD(spare_anew);
+ATF_TC_BODY(spare_anew, tc)
+{
+	struct m_SID		none = { .session = SID2 };
+	struct test_helper	h;
+	struct msg		msg;
+	char			name[64], path[512], sub[600];
+	pid_t			pid;
+	int			i;
+
+	spares = true;
+	up(&h);
+	pid = spare_await();
+	ATF_REQUIRE_EQ(1, groups_alive(name, sizeof(name)));
+	snprintf(path, sizeof(path), "%s/%s", cgroup, name);
+	snprintf(sub, sizeof(sub), "%s/sub", path);
+	ATF_REQUIRE_EQ(0, mkdir(sub, 0755));
+	ATF_REQUIRE_EQ(0, kill(pid, SIGKILL));
+	while (kill(pid, 0) == 0)
+		usleep(1000);
+	/* It is reaped: spawn is at it. */
+	test_send(&h, MSG_KILL, 0, -1, &none);
+	test_expect(&h, MSG_KILLED, &msg);
+	msg_free(&msg);
+	ATF_REQUIRE_EQ(0, rmdir(sub));
+	for (i = 0; access(path, F_OK) == 0; i++) {
+		ATF_REQUIRE_MSG(i < 1000, "%s is left", name);
+		usleep(10000);
+	}
+	ATF_REQUIRE(spare_await() != pid);
+	finish(&h);
+}
+
 /* With spawn ends what it has made. */
 ATF_TC_WITHOUT_HEAD(spare_ends);
 ATF_TC_BODY(spare_ends, tc)
@@ -890,6 +979,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, twice);
 	ATF_TP_ADD_TC(tp, spare);
 	ATF_TP_ADD_TC(tp, spare_dies);
+	ATF_TP_ADD_TC(tp, spare_worker_dies);
+	ATF_TP_ADD_TC(tp, spare_anew);
 	ATF_TP_ADD_TC(tp, spare_ends);
 	return (atf_no_error());
 }
