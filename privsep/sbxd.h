@@ -282,6 +282,12 @@ void		 attach_client_gone(const struct client *);
 bool		 audit_other(struct peer *, uint32_t, const char *what,
 		    const struct session *, const char *word);
 
+/* sbxd_hold.c: true: it is answered when the session is let go. */
+bool		 hold_exec(struct peer *, struct msg *,
+		    const struct session *);
+void		 hold_client_gone(const struct client *);
+void		 holds_soon(void);
+
 /* sbxd_life.c */
 void		 client_on_stop(struct peer *, struct msg *);
 void		 client_on_kill(struct peer *, struct msg *);

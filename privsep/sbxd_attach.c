@@ -247,16 +247,20 @@ exec_session(struct peer *p, const struct msg *msg)
 	return (NULL);
 }
 
+/* True also where it is held, and heard again. */
 static bool
-exec_now(struct peer *p, const struct msg *msg)
+exec_now(struct peer *p, struct msg *msg)
 {
 	static uint32_t		 number;
 	const struct m_EXEC	*m = msg->body;
 	struct session		*s;
 	int			 fd;
 
-	if ((s = exec_session(p, msg)) == NULL ||
-	    !audit_other(p, msg->id, "exec", s, m->argv.v[0]) ||
+	if ((s = exec_session(p, msg)) == NULL)
+		return (false);
+	if (hold_exec(p, msg, s))
+		return (true);
+	if (!audit_other(p, msg->id, "exec", s, m->argv.v[0]) ||
 	    (fd = attach_take(p, msg->id, s)) == -1)
 		return (false);
 	/* 0 is the session's own. */

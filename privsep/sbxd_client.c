@@ -205,6 +205,7 @@ client_drop(struct client *c)
 	ask_client_gone(c);
 	attach_client_gone(c);
 	gc_client_gone(c);
+	hold_client_gone(c);
 	TAILQ_REMOVE(&sbxd.clients, c, entry);
 	sbxd.nclients--;
 	peer_free(c->peer);

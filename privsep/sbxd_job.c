@@ -121,6 +121,7 @@ job_thaw(struct job *j)
 	if (j->frozen)
 		peer_send(sbxd.helper[H_SPAWN], MSG_THAW, 0, -1, &sid);
 	j->frozen = false;
+	holds_soon();
 }
 
 /* The child may be there still: landd ends it. */

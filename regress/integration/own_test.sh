@@ -490,6 +490,41 @@ stopped_hidden_body()
 	own_end
 }
 
+atf_test_case stopped_exec
+stopped_exec_head()
+{
+	atf_set descr "exec waits while a landing has the session stopped"
+	atf_set require.user root
+	atf_set timeout 120
+}
+stopped_exec_body()
+{
+	own_begin
+	int_live held sh -c 'echo x >f; echo up; read l || :'
+	int_wait grep -q up held.out
+	rm -f stall.out exec.out
+	stall "$(pgrep -x spawn)" renameat2 1 >stall.out 2>stall.err &
+	stall=$!
+	int_wait_file stall.out ready
+	sbxctl apply --yes "$sid" >apply.out 2>&1 9>&- &
+	apply=$!
+	int_wait_file stall.out stalled
+	sbxctl exec "$sid" sh -c 'echo begun; echo y >g' >exec.out 9>&- &
+	exec=$!
+	# It would have begun by then; another request is answered.
+	sleep 0.5
+	atf_check_equal running "$(int_state held)"
+	atf_check -o empty cat exec.out
+	kill "$stall"
+	wait "$apply" || atf_fail "$(cat apply.out)"
+	wait "$exec" || atf_fail "exec: status $?"
+	atf_check_equal begun "$(cat exec.out)"
+	atf_check -o match:'A  g' sbxctl changes "$sid"
+	exec 9>&-
+	wait "$live" "$stall" || :
+	own_end
+}
+
 atf_test_case delegated
 delegated_head()
 {
@@ -643,7 +678,8 @@ lost_body()
 atf_init_test_cases()
 {
 	for c in embedded clients refused places tree mounts stopped \
-	    stopped_vfork stopped_hidden delegated explained later lost; do
+	    stopped_vfork stopped_hidden stopped_exec delegated \
+	    explained later lost; do
 		atf_add_test_case "$c"
 	done
 }
