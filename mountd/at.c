@@ -46,7 +46,7 @@ name_is_dots(const char *name)
 	return (strcmp(name, ".") == 0 || strcmp(name, "..") == 0);
 }
 
-static DIR *
+DIR *
 at_opendir(int root, const char *path)
 {
 	DIR	*d;

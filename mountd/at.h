@@ -6,6 +6,7 @@
 #define MOUNTD_AT_H
 
 #include <sys/stat.h>
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,6 +14,7 @@ int	at_open(int root, const char *path, int flags);
 /* False where there is nothing. */
 bool	at_stat(int root, const char *path, struct stat *);
 bool	at_is_dir(int root, const char *path);
+DIR	*at_opendir(int root, const char *path);
 /* A folder with nothing in it; false also where that cannot be known. */
 bool	at_is_empty(int root, const char *path);
 /* The folder that path lies in, O_PATH; *name is its last part. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "at.h"
 #include "attr.h"
 #include "early.h"
 #include "fault.h"
@@ -153,10 +154,8 @@ early_sweep_all(void)
 {
 	struct dirent	*de;
 	DIR		*d;
-	int		 fd;
 
-	fd = openat(mountd.store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd == -1 || (d = fdopendir(fd)) == NULL)
+	if ((d = at_opendir(mountd.store, "")) == NULL)
 		fatal("%s/s", mountd.state);
 	while ((de = readdir(d)) != NULL)
 		if (de->d_name[0] == '.' && de->d_name[1] != '\0' &&

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../common/path.h"
+#include "at.h"
 #include "attr.h"
 #include "fault.h"
 #include "fs.h"
@@ -172,15 +173,10 @@ mask_times(int real, int at)
 {
 	struct dirent	*de;
 	DIR		*d;
-	int		 fd, below, r;
+	int		 below, r;
 
-	fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd == -1)
+	if ((d = at_opendir(at, "")) == NULL)
 		return;
-	if ((d = fdopendir(fd)) == NULL) {
-		close(fd);
-		return;
-	}
 	while ((de = readdir(d)) != NULL) {
 		if (de->d_type != DT_DIR || strcmp(de->d_name, ".") == 0 ||
 		    strcmp(de->d_name, "..") == 0)

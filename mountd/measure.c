@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../common/ids.h"
+#include "at.h"
 #include "fault.h"
 #include "layer.h"
 #include "mountd.h"
@@ -141,15 +142,10 @@ measure_read(struct measure *m, int dir)
 	struct dirent	*de;
 	struct stat	 st;
 	DIR		*d;
-	int		 fd, r = 0;
+	int		 r = 0;
 
-	fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd == -1)
+	if ((d = at_opendir(dir, "")) == NULL)
 		return (errno == ENOENT ? 0 : -1);
-	if ((d = fdopendir(fd)) == NULL) {
-		close(fd);
-		return (-1);
-	}
 	while (r == 0 && (de = readdir(d)) != NULL) {
 		if (strcmp(de->d_name, ".") == 0 ||
 		    strcmp(de->d_name, "..") == 0 ||
@@ -304,14 +300,13 @@ measure_others(struct child *c, const char *sid, int store, size_t n)
 	struct stat		 st;
 	struct dirent		*de;
 	DIR			*d;
-	int			 fd, r = 0;
+	int			 r = 0;
 
 	if (fstat(store, &st) == 0) {
 		rest.inodes = 1;
 		rest.bytes = (uint64_t)st.st_blocks * 512;
 	}
-	fd = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd == -1 || (d = fdopendir(fd)) == NULL)
+	if ((d = at_opendir(store, "")) == NULL)
 		return (fault_errno("mount.layer", "measuring a layer"));
 	while (r == 0 && (de = readdir(d)) != NULL) {
 		if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") ==
@@ -384,10 +379,8 @@ measure_list(struct child *c)
 {
 	struct dirent	*de;
 	DIR		*d;
-	int		 fd;
 
-	fd = openat(mountd.store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd == -1 || (d = fdopendir(fd)) == NULL)
+	if ((d = at_opendir(mountd.store, "")) == NULL)
 		return (fault_errno("mount.layer", "the layers"));
 	while ((de = readdir(d)) != NULL) {
 		if (sid_valid(de->d_name))

@@ -147,22 +147,23 @@ freeze_end(struct live *l)
 	return (cgroup_write(l->cgroup, "cgroup.freeze", "0"));
 }
 
+/* Do the events of the group at this path have this line? */
 static bool
-cgroup_frozen(struct live *l)
+cgroup_event(int dir, const char *path, const char *line)
 {
-	char	buf[256];
+	char	file[GROUP_NAME + 32], buf[256];
 	ssize_t	n;
 	int	fd;
 
-	if ((fd = openat(l->cgroup, "cgroup.events", O_RDONLY | O_CLOEXEC)) ==
-	    -1)
+	snprintf(file, sizeof(file), "%s/cgroup.events", path);
+	if ((fd = openat(dir, file, O_RDONLY | O_CLOEXEC)) == -1)
 		return (false);
 	n = read(fd, buf, sizeof(buf) - 1);
 	close(fd);
 	if (n <= 0)
 		return (false);
 	buf[n] = '\0';
-	return (strstr(buf, "frozen 1") != NULL);
+	return (strstr(buf, line) != NULL);
 }
 
 void
@@ -185,7 +186,8 @@ freeze_on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	if (!l->freezing)
 		return;
-	if (l->cgroup == -1 ? stop_took(l) : cgroup_frozen(l)) {
+	if (l->cgroup == -1 ? stop_took(l) :
+	    cgroup_event(l->cgroup, ".", "frozen 1")) {
 		l->freezing = false;
 		peer_send(spawn.sbxd, MSG_FROZEN, 0, -1, &sid);
 	} else if (now_ms() >= l->until)
@@ -248,23 +250,11 @@ cgroup_is_past(const char *name)
 static bool
 cgroup_is_over(int groups, const char *name, bool dry)
 {
-	char	path[GROUP_NAME + 32], buf[256];
-	ssize_t	n;
-	int	fd;
-
 	if (!cgroup_is_past(name))
 		return (false);
 	if (!dry)
 		return (unlinkat(groups, name, AT_REMOVEDIR) == 0);
-	snprintf(path, sizeof(path), "%s/cgroup.events", name);
-	if ((fd = openat(groups, path, O_RDONLY | O_CLOEXEC)) == -1)
-		return (false);
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
-	if (n <= 0)
-		return (false);
-	buf[n] = '\0';
-	return (strstr(buf, "populated 0") != NULL);
+	return (cgroup_event(groups, name, "populated 0"));
 }
 
 static void
