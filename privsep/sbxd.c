@@ -97,7 +97,7 @@ paths_user(void)
 		return;
 	if (state_runtime(dir, sizeof(dir)) == -1 ||
 	    strlen(dir) > LIMIT_PATH - sizeof("/sbxd.sock")) {
-		sbxd.conf.private_state = true;
+		sbxd.conf.socket_in_state = true;
 		return;
 	}
 	path_real(dir, sizeof(dir));
@@ -115,14 +115,14 @@ paths_find(void)
 
 	if (state != NULL && *state != '\0') {
 		path_set(sbxd.conf.state, state, "SBX_STATE");
-		sbxd.conf.private_state = true;
+		sbxd.conf.socket_in_state = true;
 	} else if (mode_user())
 		paths_user();
 	else if (sbxd.conf.state[0] == '\0')
 		path_set(sbxd.conf.state, STATE_DEFAULT, "the state");
 	if (strcmp(sbxd.conf.state, "/") == 0)
 		fatalx("the state cannot be /: give a folder of its own");
-	if (sbxd.conf.private_state || sbxd.conf.embedded) {
+	if (sbxd.conf.socket_in_state || sbxd.conf.embedded) {
 		snprintf(sock, sizeof(sock), "%s/sbxd.sock", sbxd.conf.state);
 		path_set(sbxd.conf.socket, sock, "the socket");
 	} else if (sbxd.conf.socket[0] == '\0')

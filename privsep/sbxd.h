@@ -47,7 +47,7 @@ struct sbxd_conf {
 	char		 group[64];	/* the socket's */
 	bool		 group_set;
 	bool		 embedded;
-	bool		 private_state;	/* SBX_STATE names it */
+	bool		 socket_in_state;
 	bool		 user;		/* --user */
 	struct uids	 admins;	/* beside root */
 	struct uids	 users;		/* empty: whoever reaches the socket */

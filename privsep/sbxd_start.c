@@ -193,7 +193,7 @@ workers_dir(void)
 {
 	int	fd;
 
-	if (sbxd.conf.private_state || mode_user()) {
+	if (sbxd.conf.socket_in_state || mode_user()) {
 		fd = folder_below(sbxd.dir, "w");
 	} else {
 		close(folder_own(RUN_DIR, 0755));
