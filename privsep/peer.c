@@ -234,7 +234,7 @@ peer_on_write(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	if (p->failed) {
-		p->ops->gone(p, "an answer could not be sent");
+		p->ops->gone(p, "a message could not be sent");
 		return;
 	}
 	if (what & EV_TIMEOUT) {
@@ -264,8 +264,10 @@ peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
 	}
 	if (imsg_compose(&p->ib, type, id, fd, body) == -1) {
 		/* Own invariant: what we send always fits its row. A client
-		 * for whom it does not hold costs that client alone. */
-		if (errno != ENOMEM && p->ib.other != ROLE_CLIENT)
+		 * for whom it does not hold costs that client alone, a worker
+		 * its session. */
+		if (errno != ENOMEM && p->ib.other != ROLE_CLIENT &&
+		    p->ib.other != ROLE_WORKER)
 			fatal("sending %s to %s", proto_name(type),
 			    role_name(p->ib.other));
 		/* Parts of it may be queued: nothing may follow them. */

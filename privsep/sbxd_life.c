@@ -146,19 +146,66 @@ term_is_sane(const char *var)
 	    strncmp(var, "COLORTERM=", 10) == 0));
 }
 
+static bool
+name_is_same(const char *a, const char *b)
+{
+	size_t	n = strcspn(a, "=");
+
+	return (strncmp(a, b, n) == 0 && b[n] == '=');
+}
+
+static bool
+names_have(const struct strv *v, size_t n, const char *var)
+{
+	size_t	i;
+
+	for (i = 0; i < n; i++)
+		if (name_is_same(v->v[i], var))
+			return (true);
+	return (false);
+}
+
+static const char *
+term_insane(const struct strv *term)
+{
+	size_t	i;
+
+	for (i = 0; i < term->n; i++) {
+		if (!term_is_sane(term->v[i]))
+			return ("a variable that is not the terminal's: its "
+			    "environment is frozen");
+		if (names_have(term, i, term->v[i]))
+			return ("a variable of the terminal's twice");
+	}
+	return (NULL);
+}
+
+/* As many as NEW lets in: the session's mark is one more. */
+static bool
+env_fits(const struct strv *env, const struct strv *term)
+{
+	size_t	i, n = term->n;
+
+	for (i = 0; i < env->n; i++)
+		if (!names_have(term, term->n, env->v[i]))
+			n++;
+	return (n < LIMIT_ARGC);
+}
+
 static const char *
 resume_insane(const struct session *s, const struct m_RESUME *m)
 {
 	const struct m_RECORD	*r = &s->rec.r;
 	const struct strv	*argv = m->argv.n > 0 ? &m->argv : &r->argv;
-	size_t			 i;
+	const char		*why;
 
 	if (argv->v[0][0] == '\0')
 		return ("the command is empty: name one");
-	for (i = 0; i < m->term.n; i++)
-		if (!term_is_sane(m->term.v[i]))
-			return ("a variable that is not the terminal's: its "
-			    "environment is frozen");
+	if ((why = term_insane(&m->term)) != NULL)
+		return (why);
+	if (!env_fits(&r->env, &m->term))
+		return ("with the terminal's variables its environment has "
+		    "too many");
 	if (m->rows > 65535 || m->cols > 65535)
 		return ("a terminal's size out of bounds");
 	if (strv_bytes(argv) + strv_bytes(&r->env) + strv_bytes(&m->term) +
@@ -169,32 +216,20 @@ resume_insane(const struct session *s, const struct m_RESUME *m)
 	return (NULL);
 }
 
-static bool
-name_is_same(const char *a, const char *b)
-{
-	size_t	n = strcspn(a, "=");
-
-	return (strncmp(a, b, n) == 0 && b[n] == '=');
-}
-
 /* The frozen environment in another terminal. */
 static const char **
 resume_env(const struct strv *env, const struct strv *term, size_t *n)
 {
 	const char	**v;
-	size_t		  i, k;
+	size_t		  i;
 
 	if ((v = calloc(env->n + term->n + 1, sizeof(*v))) == NULL)
 		fatal("environment");
-	for (i = *n = 0; i < env->n; i++) {
-		for (k = 0; k < term->n; k++)
-			if (name_is_same(term->v[k], env->v[i]))
-				break;
-		if (k == term->n)
+	for (i = *n = 0; i < env->n; i++)
+		if (!names_have(term, term->n, env->v[i]))
 			v[(*n)++] = env->v[i];
-	}
-	for (k = 0; k < term->n; k++)
-		v[(*n)++] = term->v[k];
+	for (i = 0; i < term->n; i++)
+		v[(*n)++] = term->v[i];
 	return (v);
 }
 

@@ -19,6 +19,8 @@
  *	explain PROJECT	/etc, as a session in there would see it
  *	life SID	asks to explain, measure, resume, stop and kill it
  *	odd SID		asks for what no sbxctl would
+ *	many PROJECT	NEW with as many variables as there may be, then a
+ *			resume with the terminal's; says the session's id
  * What the suite says before it hangs up is printed, made visible.
  */
 #include <sys/resource.h>
@@ -342,7 +344,8 @@ odd_explain(struct imsgbuf *ib, const char *sid)
 static void
 odd(const char *sid)
 {
-	const char	*argv[] = { "", NULL }, *term[] = { "PATH=/x", NULL };
+	const char	*argv[] = { "", NULL }, *term[] = { "PATH=/x", NULL,
+			 NULL };
 	struct m_RESUME	 resume = { .session = sid, .argv = { 1, argv } };
 	struct m_GC	 gc = { .age = UINT64_MAX };
 	struct imsgbuf	 ib;
@@ -356,6 +359,9 @@ odd(const char *sid)
 	resume.term = (struct strv){ 1, term };
 	ask(&ib, MSG_RESUME, &resume);
 	term[0] = "TERMCAP=x";
+	ask(&ib, MSG_RESUME, &resume);
+	term[0] = term[1] = "TERM=x";
+	resume.term.n = 2;
 	ask(&ib, MSG_RESUME, &resume);
 	resume.term.n = 0;
 	resume.rows = 65536;
@@ -384,30 +390,70 @@ told(struct imsgbuf *ib, char *sid, size_t size)
 	msg_free(&msg);
 }
 
+/* NEW with these, then its end. */
+static void
+begun(struct imsgbuf *ib, const char *project, struct strv argv,
+    struct strv env, char *sid, size_t size)
+{
+	struct m_NEW	 m = {
+		.argv = argv, .env = env, .cwd = project, .project = project,
+		.home = getenv("HOME"), .user = "root", .network = "host"
+	};
+	struct m_WAIT	 w = { .session = sid };
+	int		 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1 ||
+	    imsg_send(ib, MSG_NEW, 1, -1, &m) == -1)
+		err(2, "NEW");
+	told(ib, sid, size);
+	if (imsg_send(ib, MSG_WAIT, 2, -1, &w) == -1)
+		err(2, "WAIT");
+	told(ib, sid, size);
+}
+
 static void
 plain(const char *project)
 {
 	static const char	*argv[] = { "/bin/sh", "-c", "umask >mask",
 				    NULL };
 	static const char	*env[] = { "PATH=/usr/bin:/bin", NULL };
-	struct m_NEW		 m = {
-		.argv = { 3, argv }, .env = { 1, env }, .cwd = project,
-		.project = project, .home = getenv("HOME"), .user = "root",
-		.network = "host"
-	};
 	char			 sid[LIMIT_SID + 1];
-	struct m_WAIT		 w = { .session = sid };
 	struct imsgbuf		 ib;
-	int			 fd = connected();
 
-	hello(fd, PROTO_VERSION);
-	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1 ||
-	    imsg_send(&ib, MSG_NEW, 1, -1, &m) == -1)
-		err(2, "NEW");
-	told(&ib, sid, sizeof(sid));
-	if (imsg_send(&ib, MSG_WAIT, 2, -1, &w) == -1)
-		err(2, "WAIT");
-	told(&ib, sid, sizeof(sid));
+	begun(&ib, project, (struct strv){ 3, argv }, (struct strv){ 1, env },
+	    sid, sizeof(sid));
+	imsg_clear(&ib);
+	printf("%s\n", sid);
+}
+
+/* The most that NEW takes: the session's own mark is one more. */
+static void
+many(const char *project)
+{
+	static const char	*argv[] = { "/bin/true", NULL };
+	static const char	*term[] = { "TERM=a", "COLORTERM=b", NULL };
+	static const char	*env[LIMIT_ARGC];
+	static char		 var[LIMIT_ARGC][7];
+	char			 sid[LIMIT_SID + 1];
+	struct m_RESUME		 resume = { .session = sid };
+	struct imsgbuf		 ib;
+	size_t			 i;
+
+	for (i = 0; i < LIMIT_ARGC - 1; i++) {
+		snprintf(var[i], sizeof(var[i]), "v%c%c%c=",
+		    (int)('>' + i / 4096), (int)('>' + i / 64 % 64),
+		    (int)('>' + i % 64));
+		env[i] = var[i];
+	}
+	begun(&ib, project, (struct strv){ 1, argv },
+	    (struct strv){ LIMIT_ARGC - 1, env }, sid, sizeof(sid));
+	resume.term = (struct strv){ 1, term };
+	ask(&ib, MSG_RESUME, &resume);
+	resume.term.n = 2;
+	ask(&ib, MSG_RESUME, &resume);
+	resume.term.n = 0;
+	ask(&ib, MSG_RESUME, &resume);
 	imsg_clear(&ib);
 	printf("%s\n", sid);
 }
@@ -527,6 +573,8 @@ main(int argc, char **argv)
 		explain(argv[3]);
 	else if (strcmp(argv[2], "plain") == 0 && argc > 3)
 		plain(argv[3]);
+	else if (strcmp(argv[2], "many") == 0 && argc > 3)
+		many(argv[3]);
 	else {
 		fd = connected();
 		if (strcmp(argv[2], "half") == 0)

@@ -262,6 +262,14 @@ refused_body()
 	mv "$SBX_STATE/s.away" "$SBX_STATE/s/$sid"
 	again 0 "$sid" -- cat f
 	atf_check -o inline:'mine\n' cat again.out
+	# As many variables as there may be, and the terminal's.
+	sid=$("$tools/client" "$SBX_STATE/sbxd.sock" many "$P" | tee many |
+	    tail -n 1)
+	atf_check -o inline:"RESUME: resume.invalid
+RESUME: resume.invalid
+RESUME: SESSION
+$sid\n" cat many
+	int_wait sh -c "sbxctl show $sid | grep -q '^state *ended 0'"
 	int_end
 }
 

@@ -98,6 +98,7 @@ life_body()
 		RESUME: resume.invalid
 		RESUME: resume.invalid
 		RESUME: resume.invalid
+		RESUME: resume.invalid
 		EXPLAIN: explain.invalid
 		EXPLAIN: auth.denied
 		EXPLAIN: explain.invalid

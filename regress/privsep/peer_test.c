@@ -508,6 +508,31 @@ ATF_TC_BODY(errors, tc)
 	end();
 }
 
+/* What fits no row costs a client, or a session's worker, and nobody else. */
+ATF_TC_WITHOUT_HEAD(too_large);
+ATF_TC_BODY(too_large, tc)
+{
+	static const enum role	theirs[] = { ROLE_CLIENT, ROLE_WORKER };
+	static char		text[LIMIT_MESSAGE + 2];
+	struct m_ERROR		e = { .code = "x", .message = text };
+	size_t			i;
+	int			sv[2];
+
+	memset(text, 'x', LIMIT_MESSAGE + 1);
+	ATF_REQUIRE((base = event_base_new()) != NULL);
+	for (i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++) {
+		ATF_REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
+		    sv) == 0);
+		heard[0] = gone[0] = '\0';
+		near = peer_new(base, sv[0], ROLE_SBXD, theirs[i], &ops, NULL);
+		ATF_REQUIRE(near != NULL);
+		peer_send(near, MSG_ERROR, 0, -1, &e);
+		settle();
+		must_hear("", "a message could not be sent");
+		close(sv[1]);
+	}
+}
+
 ATF_TC_WITHOUT_HEAD(release);
 ATF_TC_BODY(release, tc)
 {
@@ -571,6 +596,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, client_that_does_not_read);
 	ATF_TP_ADD_TC(tp, send_after_the_end);
 	ATF_TP_ADD_TC(tp, errors);
+	ATF_TP_ADD_TC(tp, too_large);
 	ATF_TP_ADD_TC(tp, release);
 	ATF_TP_ADD_TC(tp, release_in_a_handler);
 	return (atf_no_error());
