@@ -290,7 +290,8 @@ name_is_layer(const char *name, size_t n)
 	    why == NULL);
 }
 
-/* The stage of landings; and what is neither, with the folder itself. */
+/* The stage of landings; and what is neither, with the folder itself: there it
+ * is said whether the layer is empty, when all of it was read. */
 static int
 measure_others(struct child *c, const char *sid, int store, size_t n)
 {
@@ -323,6 +324,7 @@ measure_others(struct child *c, const char *sid, int store, size_t n)
 		rest.inodes += m.inodes;
 	}
 	closedir(d);
+	rest.pristine = layer_is_pristine(store) || layer_is_unborn(store);
 	child_send(c, MSG_MEASURED, -1, &rest);
 	return (r);
 }
@@ -330,7 +332,9 @@ measure_others(struct child *c, const char *sid, int store, size_t n)
 static int
 measure_session(struct child *c, const char *sid)
 {
-	struct m_MEASURED	 none = { .session = sid, .kind = "none" };
+	struct m_MEASURED	 none = {
+		.session = sid, .kind = "none", .pristine = true
+	};
 	size_t			 n = 0;
 	int			 store, r;
 

@@ -38,7 +38,9 @@ struct gc {
 	enum gc_step	 step;
 	char		 id[SID_LEN + 1];
 	bool		 session;
-	uint64_t	 generation;	/* of it, when it was judged */
+	bool		 pristine;	/* its layer, by what measured it */
+	bool		 judged;	/* or no change of it is to be looked for */
+	uint64_t	 generation;	/* of it, when we came to it */
 	uint64_t	 bytes, inodes;
 	uint32_t	 erasing;	/* ERASE's number */
 };
@@ -112,18 +114,30 @@ static void
 gc_measure(struct gc *g)
 {
 	g->step = GC_MEASURING;
+	g->bytes = g->inodes = 0;
+	g->pristine = false;
 	ask_measure(g, g->id);
+}
+
+static void
+gc_judge(struct gc *g, struct session *s)
+{
+	struct job	*j;
+
+	g->step = GC_JUDGING;
+	j = job_new(s, J_GC, 0, NULL, 0);
+	j->gc = g;
+	job_start(j);
 }
 
 /* True: a later call goes on with it; false: it is no candidate. */
 static bool
 gc_session(struct gc *g, struct session *s, const struct layer *l)
 {
-	struct job	*j;
-
 	if (!gc_wants(g, s))
 		return (false);
 	g->session = true;
+	g->judged = s->state == S_FAILED;
 	g->generation = s->rec.r.generation;
 	if (s->job != NULL || job_interrupted(s)) {
 		gc_tell(g, "session", g->id, s->job != NULL ? "it is being "
@@ -131,14 +145,12 @@ gc_session(struct gc *g, struct session *s, const struct layer *l)
 		    "look at it by sbxctl changes");
 		return (false);
 	}
-	if (s->state == S_FAILED || l->pristine)
+	/* Since the list was made it may have run and written: who measures it
+	 * says whether it is empty still. */
+	if (g->judged || l->pristine)
 		gc_measure(g);
-	else {
-		g->step = GC_JUDGING;
-		j = job_new(s, J_GC, 0, NULL, 0);
-		j->gc = g;
-		job_start(j);
-	}
+	else
+		gc_judge(g, s);
 	return (true);
 }
 
@@ -170,7 +182,7 @@ gc_begin(struct gc *g, const struct layer *l)
 	struct session	*s = session_find(l->id);
 
 	strlcpy(g->id, l->id, sizeof(g->id));
-	g->session = false;
+	g->session = g->judged = false;
 	g->bytes = g->inodes = 0;
 	return (s != NULL ? gc_session(g, s, l) : gc_orphan(g, l));
 }
@@ -263,6 +275,10 @@ gc_remove(struct gc *g)
 		gc_done(g, "it came to be used meanwhile");
 		return;
 	}
+	if (g->session && !g->judged && !g->pristine) {
+		gc_judge(g, s);
+		return;
+	}
 	if (g->dry) {
 		gc_done(g, NULL);
 		return;
@@ -286,6 +302,7 @@ gc_on_measured(struct gc *g, const struct m_MEASURED *m)
 	if (g->step == GC_MEASURING) {
 		g->bytes += m->bytes;
 		g->inodes += m->inodes;
+		g->pristine = g->pristine || m->pristine;
 		return;
 	}
 	if (g->step != GC_LISTING || !sid_valid(m->session))
@@ -300,7 +317,8 @@ gc_on_measured(struct gc *g, const struct m_MEASURED *m)
 	v->uid = (uid_t)m->uid;
 }
 
-/* Sessions whose layer is gone are no layer's: they come last. */
+/* Sessions whose layer is gone, or was not there yet, are in no list of
+ * layers: they come last. */
 static void
 gc_bare(struct gc *g)
 {
@@ -357,8 +375,10 @@ gc_on_judged(struct gc *g, const struct job *j, const char *why)
 		gc_done(g, "changes of it wait");
 	else if (j->skipped > 0 || j->ignored > 0)
 		gc_done(g, "what does not land is left of it");
-	else
+	else {
+		g->judged = true;
 		gc_measure(g);
+	}
 }
 
 void

@@ -19,6 +19,7 @@
  *	explain PROJECT	/etc, as a session in there would see it
  *	life SID	asks to explain, measure, resume, stop and kill it
  *	odd SID		asks for what no sbxctl would
+ *	used SID	says why its resume by an empty command is refused
  *	many PROJECT	NEW with as many variables as there may be, then a
  *			resume with the terminal's; says the session's id
  * What the suite says before it hangs up is printed, made visible.
@@ -371,6 +372,21 @@ odd(const char *sid)
 	exit(0);
 }
 
+static void
+used(const char *sid)
+{
+	const char	*argv[] = { "", NULL };
+	struct m_RESUME	 resume = { .session = sid, .argv = { 1, argv } };
+	struct imsgbuf	 ib;
+	int		 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
+	ask(&ib, MSG_RESUME, &resume);
+	imsg_clear(&ib);
+}
+
 /* The next SESSION; its id. */
 static void
 told(struct imsgbuf *ib, char *sid, size_t size)
@@ -573,6 +589,8 @@ main(int argc, char **argv)
 		explain(argv[3]);
 	else if (strcmp(argv[2], "plain") == 0 && argc > 3)
 		plain(argv[3]);
+	else if (strcmp(argv[2], "used") == 0 && argc > 3)
+		used(argv[3]);
 	else if (strcmp(argv[2], "many") == 0 && argc > 3)
 		many(argv[3]);
 	else {

@@ -299,6 +299,76 @@ users_as() {
 	chmod 0755 "$SBX_SCRATCH/bin/as-one"
 }
 
+# One more session that waits for its fifo, then writes; its id is in $lives.
+late_live()
+{
+	lates=$((lates + 1))
+	mkfifo "late$lates.in"
+	run --name "late$lates" --keep -- sh -c 'echo up; read -r f; echo x >f' \
+	    <"late$lates.in" >"late$lates.out" 2>"late$lates.err" &
+	late_pids="$late_pids $!"
+	: >"late$lates.hold"
+	tail -f "late$lates.hold" >"late$lates.in" &
+	holds="$holds $!"
+	int_wait_file "late$lates.out" up
+	lives="$lives $(sbxctl ls | awk -v n="late$lates" '$2 == n { print $1 }')"
+}
+# late_order: in the list of layers one of them comes after one to be reviewed,
+# the first of which is $first.
+late_order()
+{
+	first='' after=''
+	# shellcheck disable=SC2045 # names are ids
+	for s in $(ls -U "$SBX_STATE/s"); do
+		case " $lives " in
+		*" $s "*) [ -z "$first" ] || after=$s ;;
+		*) [ -n "$first" ] || first=$s ;;
+		esac
+	done
+	[ -n "$after" ]
+}
+atf_test_case late
+late_head()
+{
+	atf_set descr "gc: what wrote since the layers were listed stays"
+	atf_set require.user root
+}
+late_body()
+{
+	int_begin
+	int_who root
+	lates=0 late_pids='' holds='' lives=''
+	for i in 1 2 3; do
+		int_keep sh -c 'cp -a a.txt t; mv t a.txt'
+	done
+	until late_order; do
+		[ $lates -lt 30 ] || atf_fail "always before the others"
+		late_live
+	done
+	landd=$(pgrep -x landd -P "$sbx_suite") || atf_fail "no landd"
+	kill -STOP "$landd"
+	sbxctl gc --older 0 >gc.out 2>&1 &
+	gc=$!
+	int_wait sh -c "client '$SBX_STATE/sbxd.sock' used $first |
+	    grep -q land.busy"
+	for pid in $holds; do
+		kill "$pid"
+	done
+	int_wait sh -c '! sbxctl ls | grep -q "late.* \(running\|ending\)"'
+	kill -CONT "$landd"
+	for pid in $late_pids; do
+		wait "$pid" || :
+	done
+	wait $gc || atf_fail "$(cat gc.out)"
+	grep -q "session $after: kept: changes of it wait" gc.out ||
+	    atf_fail "$(cat gc.out)"
+	grep -q "session $first: removed" gc.out || atf_fail "$(cat gc.out)"
+	for s in $lives; do
+		atf_check -o match:'A  f ' sbxctl changes "$s"
+	done
+	int_end
+}
+
 atf_test_case users
 users_head()
 {
@@ -379,5 +449,6 @@ atf_init_test_cases()
 	atf_add_test_case orphans
 	atf_add_test_case words
 	atf_add_test_case busy
+	atf_add_test_case late
 	atf_add_test_case users
 }
