@@ -16,6 +16,7 @@
 
 #include "../common/ids.h"
 #include "../common/log.h"
+#include "mode.h"
 #include "sbxd.h"
 
 enum gc_step { GC_LISTING, GC_JUDGING, GC_MEASURING, GC_REMOVING, GC_SWEEPING };
@@ -39,7 +40,7 @@ struct gc {
 	char		 id[SID_LEN + 1];
 	bool		 session;
 	bool		 pristine;	/* its layer, by what measured it */
-	bool		 judged;	/* or no change of it is to be looked for */
+	bool		 judged;	/* or there is nothing to judge */
 	uint64_t	 generation;	/* of it, when we came to it */
 	uint64_t	 bytes, inodes;
 	uint32_t	 erasing;	/* ERASE's number */
@@ -58,10 +59,12 @@ gc_free(struct gc *g)
 	idle_check();
 }
 
+/* A user's own suite is all that user's, and its uids are not ours. */
 static bool
 gc_all(const struct gc *g)
 {
-	return (g->client->uid == 0);
+	return (g->client->uid == 0 || (mode_user() &&
+	    g->client->uid == mode_owner()));
 }
 
 /* why: it is kept; NULL: gone, or to go. */

@@ -202,6 +202,16 @@ open("cccccccccccc", "w")' "$SBX_STATE/sbxd/w" "$uid"
 	    -o match:"^layer $broken: kept" -o match:'^1 removed' \
 	    sbxctl gc --older 0 --discard
 	[ ! -e "$SBX_STATE/s/$full" ] || atf_fail "$full is there"
+	# All of a user's own suite is that user's.
+	int_who own
+	sbx-own mkdir "$SBX_STATE/s/aaaaaaaaaaaa"
+	sbx-own python3 -c 'import os, socket, sys
+os.chdir(sys.argv[1])
+socket.socket(socket.AF_UNIX).bind("bbbbbbbbbbbb")' "$SBX_STATE/sbxd/w"
+	atf_check -o match:'^layer aaaaaaaaaaaa: removed' \
+	    -o match:'^socket bbbbbbbbbbbb: removed' -o match:'^2 removed' \
+	    sbxctl gc --older 0
+	[ ! -e "$SBX_STATE/s/aaaaaaaaaaaa" ] || atf_fail "said and not done"
 	int_end
 }
 
