@@ -93,10 +93,12 @@ struct session {
 	/* start */
 	bool		 started, mounted, netup, went;
 	size_t		 sealed;	/* roots of it */
+	uint32_t	 net, seal;	/* NET's and SEAL's numbers, or 0 */
 	bool		 ran;		/* the command was executed, once */
 	struct record	 before;	/* a resume's, till it runs */
 	bool		 empty;		/* its layer */
 	struct event	*grace;		/* of a STOP or KILL */
+	bool		 dying;		/* of a KILL */
 	uint64_t	 ns[8];		/* inodes, by enum in sbxd_helper.c */
 	/* teardown: answers owed */
 	bool		 killed, released;
@@ -239,6 +241,8 @@ void		 session_free(struct session *);
 const char	*session_state(const struct session *);
 void		 session_set(struct session *, enum session_state,
 		    const char *reason);
+/* Whatever bytes it has: a record and every SESSION take it. */
+void		 session_reason(struct session *, const char *);
 void		 session_save(struct session *);
 /* Record and seal to the disk, soon; now, if that was not done yet. */
 void		 session_sync_soon(struct session *);

@@ -162,6 +162,13 @@ helper_on_error(struct peer *p, struct msg *msg)
 		session_settled(s);
 		return;
 	}
+	/* Of a review that was given up, or of an earlier start: what is about
+	 * the session itself has no number but these. */
+	if (msg->id != 0 && msg->id != s->net && msg->id != s->seal) {
+		log_info("session %s: too late: %s: %s", s->rec.r.session,
+		    role_name(p->ib.other), e->message);
+		return;
+	}
 	if (strcmp(e->code, "freeze.failed") == 0)
 		job_frozen(s, false);
 	else if (s->erase)
@@ -177,7 +184,7 @@ netd_on_netup(struct peer *p, struct msg *msg)
 	struct session		*s = session_find(m->session);
 
 	(void)p;
-	if (s == NULL)
+	if (s == NULL || msg->id != s->net)
 		return;
 	s->netup = true;
 	session_advance(s);
@@ -380,8 +387,8 @@ landd_on_sealed(struct peer *p, struct msg *msg)
 
 	(void)p;
 	/* In the roots' order. */
-	if (s == NULL || s->state != S_STARTING || m->root != s->sealed ||
-	    m->root > s->rec.r.more.n)
+	if (s == NULL || s->state != S_STARTING || msg->id != s->seal ||
+	    m->root != s->sealed || m->root > s->rec.r.more.n)
 		return;
 	s->unsynced = true;
 	if (whole_write(s->dir, root_file("seal", m->root).s, m->seal.p,

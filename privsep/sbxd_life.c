@@ -41,6 +41,7 @@ session_grace_end(struct session *s)
 	if (s->grace != NULL)
 		event_free(s->grace);
 	s->grace = NULL;
+	s->dying = false;
 }
 
 static void
@@ -58,7 +59,10 @@ life_end(struct session *s, bool kill)
 {
 	if (kill) {
 		life_signal(s, SIGKILL);
-		life_grace(s, &kill_grace);
+		/* Asked again and again it would never come. */
+		if (!s->dying)
+			life_grace(s, &kill_grace);
+		s->dying = true;
 	} else if (s->grace == NULL) {
 		/* HUP wakes a stopped command, too. */
 		life_signal(s, SIGHUP);
@@ -297,9 +301,13 @@ session_resume_undo(struct session *s)
 	record_free(&s->rec);
 	s->rec = s->before;
 	memset(&s->before, 0, sizeof(s->before));
-	/* Evidence of what was begun is void all the same. */
+	/* Evidence of what was begun is void all the same, and with it what
+	 * was known of the start before: its namespaces' room is the same. */
 	s->rec.r.generation = generation;
-	s->rec.r.reason = record_string(&s->rec, why);
+	s->rec.r.init = s->rec.r.initfd = 0;
+	s->rec.r.worker = s->rec.r.workerfd = 0;
+	memset(&s->rec.r.ns, 0, sizeof(s->rec.r.ns));
+	session_reason(s, why);
 }
 
 /* Nothing of it has been asked of anybody. */

@@ -337,7 +337,8 @@ send_netd(struct session *s)
 		.session = s->rec.r.session, .network = s->rec.r.network
 	};
 
-	peer_send(sbxd.helper[H_NETD], MSG_NET, 0, -1, &net);
+	s->net = job_number();
+	peer_send(sbxd.helper[H_NETD], MSG_NET, s->net, -1, &net);
 }
 
 /* The command's environment: the request's, and by what sbxctl, run inside,
@@ -498,7 +499,8 @@ session_seal(struct session *s)
 	session_roots(s, &roots);
 	seal.roots = (struct strv){ roots.n, roots.v };
 	facts_get(s, &facts, &seal.devs, &seal.inos);
-	peer_send(sbxd.helper[H_LANDD], MSG_SEAL, 0, -1, &seal);
+	s->seal = job_number();
+	peer_send(sbxd.helper[H_LANDD], MSG_SEAL, s->seal, -1, &seal);
 }
 
 void

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/escape.h"
 #include "../common/ids.h"
 #include "../common/log.h"
 #include "sbxd.h"
@@ -243,11 +244,21 @@ session_sync_soon(struct session *s)
 }
 
 void
+session_reason(struct session *s, const char *why)
+{
+	char	text[LIMIT_MESSAGE + 1];
+
+	strlcpy(text, why, sizeof(text));
+	escape_fit(text, sizeof(text));
+	s->rec.r.reason = record_string(&s->rec, text);
+}
+
+void
 session_set(struct session *s, enum session_state state, const char *reason)
 {
 	s->state = state;
 	if (reason != NULL && s->rec.r.reason == NULL)
-		s->rec.r.reason = record_string(&s->rec, reason);
+		session_reason(s, reason);
 	if (state == S_ENDED || state == S_FAILED)
 		s->rec.r.ended = (uint64_t)time(NULL);
 }
@@ -305,6 +316,8 @@ session_end(struct session *s, const char *reason)
 	session_set(s, S_ENDING, reason);
 	session_grace_end(s);
 	s->killed = s->released = false;
+	/* A resume has the same id: late answers are not its. */
+	s->net = s->seal = 0;
 	peer_send(sbxd.helper[H_SPAWN], MSG_KILL, 0, -1, &sid);
 	peer_send(sbxd.helper[H_NETD], MSG_NETEND, 0, -1, &sid);
 }

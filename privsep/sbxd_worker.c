@@ -78,7 +78,8 @@ worker_on_sfd(struct peer *p, struct msg *msg)
 		worker_gone(p, "a descriptor of a kind that is not its own");
 		return;
 	}
-	peer_send(sbxd.helper[to], MSG_SFD, 0, msg_take_fd(msg), &out);
+	peer_send(sbxd.helper[to], MSG_SFD, to == H_NETD ? s->net : 0,
+	    msg_take_fd(msg), &out);
 }
 
 static void

@@ -103,8 +103,65 @@ stopped_body()
 	atf_check -o match:"ended 137: stopped by uid:0" cat stop.out
 	wait "$live" || :
 	exec 9>&-
+	# One whose worker does not pass it on, asked again and again: half a
+	# second from the first.
+	int_live mute sleep 1000
+	# shellcheck disable=SC2046 # all of them
+	kill -STOP $(int_pids sbx-worker)
+	i=0
+	while [ "$(int_state mute)" = running ]; do
+		i=$((i + 1))
+		[ $i -lt 30 ] || atf_fail "each kill puts it off"
+		sbxctl kill mute >/dev/null 2>&1 9>&- &
+		sleep 0.1
+	done
+	# shellcheck disable=SC2046
+	kill -CONT $(int_pids sbx-worker)
+	wait "$live" || :
+	exec 9>&-
 	int_refused 1 'no session' sbxctl stop nosuch
 	int_refused 1 'no session' sbxctl kill nosuch
+	int_end
+}
+
+# still_there PID: it does nothing for a while.
+still_there()
+{
+	was=$(grep ctxt "/proc/$1/status") && sleep 0.3 &&
+	    [ "$was" = "$(grep ctxt "/proc/$1/status")" ]
+}
+atf_test_case abandoned
+abandoned_head()
+{
+	atf_set descr "a review that nobody waits for and that fails ends no \
+session"
+	atf_set require.user root
+}
+abandoned_body()
+{
+	int_begin
+	int_who root
+	int_live on sh -c 'echo x >f; echo up; cat'
+	int_wait_file on.out up
+	mountd=$(pgrep -x mountd -P "$sbx_suite") || atf_fail "no mountd"
+	mv "$SBX_STATE/s/$sid/stage" "$SBX_STATE/stage.away"
+	: >"$SBX_STATE/s/$sid/stage"
+	kill -STOP "$mountd"
+	sbxctl changes "$sid" >/dev/null 2>&1 9>&- &
+	asks=$!
+	int_wait pgrep -x land
+	int_wait still_there "$(pgrep -x land)"
+	kill -KILL $asks
+	wait $asks || :
+	int_wait sh -c '! pgrep -x land'
+	kill -CONT "$mountd"
+	int_wait_file "$SBX_SCRATCH/sbxd.log" "session $sid: too late: mountd"
+	atf_check_equal running "$(int_state on)"
+	rm "$SBX_STATE/s/$sid/stage"
+	mv "$SBX_STATE/stage.away" "$SBX_STATE/s/$sid/stage"
+	atf_check -o match:'A  f ' sbxctl changes "$sid"
+	exec 9>&-
+	wait "$live" || atf_fail "status $? of cat"
 	int_end
 }
 
@@ -238,6 +295,24 @@ refused_body()
 	    -o match:"^command *sh -c" sbxctl show "$sid"
 	int_refused 126 a.txt sbxctl resume "$sid" -- ./a.txt
 	still
+	# Nothing is known of a process or a namespace of either start.
+	! grep -q -a 'initfd\|workerfd\|pidns' "$SBX_STATE/sbxd/$sid/record" ||
+	    atf_fail "evidence of a start that failed"
+	python3 - "$SBX_STATE/sbxd/$sid/record" <<-'EOT' || atf_fail record
+		import sys
+		b = open(sys.argv[1], "rb").read()
+		assert b"\xa2ns" not in b, b
+	EOT
+	# A reason that is cut in the middle of a character.
+	n=$(generation "$sid")
+	long=$(printf 'x%s' "$(printf 'é%.0s' $(seq 1500))")
+	sbxctl resume "$sid" -- "$long" >long.out 2>&1 </dev/null &&
+	    atf_fail "there is such a command"
+	still
+	atf_check -o match:"$sid" sbxctl ls
+	atf_check -o match:'reason *a resume of it failed: .*xé' sbxctl show \
+	    "$sid"
+	atf_check_equal $((n + 1)) "$(generation "$sid")"
 	# The project is gone, a file, a link, another folder.
 	mv "$P" "$P.away"
 	int_refused 125 "$P" sbxctl resume "$sid"
@@ -523,6 +598,7 @@ lost_body()
 atf_init_test_cases()
 {
 	atf_add_test_case stopped
+	atf_add_test_case abandoned
 	atf_add_test_case resumed
 	atf_add_test_case terminal
 	atf_add_test_case refused
