@@ -215,13 +215,18 @@ void		 session_roots(const struct session *, struct roots *);
 void		 clients_listen(void);
 void		 client_drop(struct client *);
 bool		 uid_is_admin(uid_t);
-bool		 client_may(const struct client *, const struct session *);
+/* What is asked of a session; the table in sbxd_client.c says of whom. */
+enum act { ACT_LOOK, ACT_END, ACT_TYPE, ACT_RESUME, ACT_LAND };
+bool		 client_may(const struct client *, const struct session *,
+		    enum act);
+/* The same; false: ERROR was answered. */
+bool		 client_allowed(struct peer *, uint32_t, const struct session *,
+		    enum act);
 /* Finds the session of a request or answers ERROR. */
 struct session	*client_session(struct peer *, uint32_t, const char *sid);
 /* Answered by SESSION when it has ended; false: an ERROR is answered. */
 bool		 client_await(struct client *, uint32_t, struct session *,
 		    bool remove);
-bool		 owner_is(struct peer *, uint32_t, const struct session *);
 void		 client_send_session(struct client *, uint32_t,
 		    const struct session *);
 /* Short, so that it goes out at once: in a list, and before a connection is
@@ -258,6 +263,10 @@ void		 idle_check(void);
 
 /* sbxd_new.c */
 void		 client_on_new(struct peer *, struct msg *);
+/* Of what a uid's sessions may cost, their number and our memory for them;
+ * but: without this one, which will be another. */
+bool		 share_is_left(const struct client *,
+		    const struct session *but);
 /* By who asks and by its paths; false: the answer is given. */
 bool		 new_is_allowed(struct peer *, uint32_t, const struct m_NEW *);
 /* The connection's, by the kernel's word; v has room for LIMIT_GROUPS. */

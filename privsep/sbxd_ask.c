@@ -174,7 +174,7 @@ client_on_du(struct peer *p, struct msg *msg)
 		v[out.sessions.n++] = s->rec.r.session;
 	} else
 		TAILQ_FOREACH(s, &sbxd.sessions, entry)
-			if (client_may(c, s) && !s->erase &&
+			if (client_may(c, s, ACT_LOOK) && !s->erase &&
 			    out.sessions.n < SESSIONS_MAX)
 				v[out.sessions.n++] = s->rec.r.session;
 	if (out.sessions.n == 0) {

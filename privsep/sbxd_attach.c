@@ -6,11 +6,6 @@
  * Before that mountd refreshes home and project: who comes finds the real files
  * as they are, also those that their owner has replaced by a rename, or made or
  * removed, since the session looked.
- *
- * Who types decides what the session does, and with whose keys: its owner, and
- * the daemon that drives it. Root and admins are let in as everywhere, an admin
- * only where root's power is not to be had: spawn too takes root's own client
- * for that. The user that another one's session runs as looks, and no more.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,21 +28,6 @@ struct turn {
 	struct msg	 msg;
 };
 static TAILQ_HEAD(, turn)	turns = TAILQ_HEAD_INITIALIZER(turns);
-
-static bool
-attach_may(struct peer *p, uint32_t id, const struct session *s)
-{
-	const struct client	*c = p->ctx;
-
-	if (c->uid == 0 || s->rec.r.peer == c->uid ||
-	    (uid_is_admin(c->uid) && s->rec.r.uid != 0))
-		return (true);
-	peer_error(p, id, "auth.denied", "session %s belongs to %s%s",
-	    s->rec.r.session, s->rec.r.owner, uid_is_admin(c->uid) ?
-	    ", and runs as root: only root types into it" :
-	    ", who types into it");
-	return (false);
-}
 
 static bool
 attach_state(struct peer *p, uint32_t id, const struct session *s)
@@ -76,7 +56,8 @@ attach_session(struct peer *p, uint32_t id, const char *sid)
 {
 	struct session		*s = client_session(p, id, sid);
 
-	if (s == NULL || !attach_may(p, id, s) || !attach_state(p, id, s))
+	if (s == NULL || !client_allowed(p, id, s, ACT_TYPE) ||
+	    !attach_state(p, id, s))
 		return (NULL);
 	return (s);
 }

@@ -56,11 +56,54 @@ uid_refused(uid_t uid)
 	return (NULL);
 }
 
+/*
+ * Root and the owner, who made it, may all. Who types into it, or says what
+ * runs in it next, decides what it does, and with whose keys; who ends it,
+ * how far it comes. The user that another's session runs as looks, and no
+ * more. An admin has no power here that is root's: spawn too takes root's own
+ * client for that.
+ */
+enum allow { NO, YES, NOTROOT };	/* unless it runs as root */
+static const struct {
+	enum allow	 admin, runsas;
+	const char	*who;		/* so that a refusal says it */
+} acts[] = {
+	[ACT_LOOK] = { YES, YES, "who looks at it" },
+	[ACT_END] = { YES, NO, "who ends it" },
+	[ACT_TYPE] = { NOTROOT, NO, "who types into it" },
+	[ACT_RESUME] = { NO, NO, "who resumes it" },
+	[ACT_LAND] = { NO, NO, "who lands and discards its changes" },
+};
+
 bool
-client_may(const struct client *c, const struct session *s)
+client_may(const struct client *c, const struct session *s, enum act act)
 {
-	return (uid_is_admin(c->uid) || s->rec.r.peer == c->uid ||
-	    s->rec.r.uid == c->uid);
+	const struct m_RECORD	*r = &s->rec.r;
+
+	if (c->uid == 0 || r->peer == c->uid)
+		return (true);
+	if (uid_is_admin(c->uid) && (acts[act].admin == YES ||
+	    (acts[act].admin == NOTROOT && r->uid != 0)))
+		return (true);
+	return (r->uid == c->uid && acts[act].runsas == YES);
+}
+
+bool
+client_allowed(struct peer *p, uint32_t id, const struct session *s,
+    enum act act)
+{
+	const struct client	*c = p->ctx;
+
+	if (client_may(c, s, act))
+		return (true);
+	if (acts[act].admin == NOTROOT && uid_is_admin(c->uid))
+		peer_error(p, id, "auth.denied", "session %s belongs to %s, "
+		    "and runs as root: only root types into it",
+		    s->rec.r.session, s->rec.r.owner);
+	else
+		peer_error(p, id, "auth.denied", "session %s belongs to %s, "
+		    "%s", s->rec.r.session, s->rec.r.owner, acts[act].who);
+	return (false);
 }
 
 struct session *
@@ -70,7 +113,7 @@ client_session(struct peer *p, uint32_t id, const char *sid)
 	struct session	*s = session_find(sid);
 
 	/* Somebody else's session is no session. */
-	if (s == NULL || s->erase || !client_may(c, s)) {
+	if (s == NULL || s->erase || !client_may(c, s, ACT_LOOK)) {
 		peer_error(p, id, "session.unknown",
 		    "there is no session %s: see sbxctl ls", sid);
 		return (NULL);
@@ -277,7 +320,7 @@ client_on_list(struct peer *p, struct msg *msg)
 	struct session	*s;
 
 	TAILQ_FOREACH(s, &sbxd.sessions, entry)
-		if (client_may(c, s) && !s->erase)
+		if (client_may(c, s, ACT_LOOK) && !s->erase)
 			client_send_brief(c, msg->id, s, true);
 	peer_send(p, MSG_END, msg->id, -1, NULL);
 }
@@ -317,7 +360,7 @@ client_on_wait(struct peer *p, struct msg *msg)
 	struct session		*s;
 
 	if ((s = client_session(p, msg->id, m->session)) == NULL ||
-	    (m->remove && !owner_is(p, msg->id, s)))
+	    (m->remove && !client_allowed(p, msg->id, s, ACT_LAND)))
 		return;
 	if (s->state == S_ENDED || s->state == S_FAILED) {
 		client_send_session(p->ctx, msg->id, s);

@@ -91,10 +91,7 @@ gc_done(struct gc *g, const char *why)
 static bool
 gc_owns(const struct gc *g, const struct session *s)
 {
-	char	self[32];
-
-	snprintf(self, sizeof(self), "uid:%u", (unsigned int)g->client->uid);
-	return (gc_all(g) || strcmp(s->rec.r.owner, self) == 0);
+	return (client_may(g->client, s, ACT_LAND));
 }
 
 static bool

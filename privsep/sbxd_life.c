@@ -79,7 +79,8 @@ life_ask(struct peer *p, struct msg *msg, bool kill)
 	struct session		*s;
 	char			 why[64];
 
-	if ((s = client_session(p, msg->id, m->session)) == NULL)
+	if ((s = client_session(p, msg->id, m->session)) == NULL ||
+	    !client_allowed(p, msg->id, s, ACT_END))
 		return;
 	if (s->state == S_ENDED || s->state == S_FAILED) {
 		client_send_session(c, msg->id, s);
@@ -110,18 +111,15 @@ client_on_kill(struct peer *p, struct msg *msg)
 }
 
 /*
- * Whoever may see it may resume it, as far as spawn lets him: as oneself, or
- * as root. Groups are then the record's: of a session that says it is a
- * user's and has root's group they are not known.
+ * Who may resume it, as far as spawn lets him: as oneself, or as root. Groups
+ * are then the record's: of a session that says it is a user's and has root's
+ * group they are not known.
  */
 static const char *
 resume_denied(const struct client *c, const struct m_RECORD *r)
 {
-	if (c->uid == r->uid)
-		return (NULL);
-	if (c->uid != 0)
-		return ("only the user that it runs as, and root, resume it");
-	if (r->uid != 0 && r->gid == 0 && r->peer == r->uid)
+	if (c->uid != r->uid && r->uid != 0 && r->gid == 0 &&
+	    r->peer == r->uid)
 		return ("its user's groups are not known: only that user "
 		    "resumes it");
 	return (NULL);
@@ -333,15 +331,22 @@ resume_give_up(struct session *s)
 static struct session *
 resume_session(struct peer *p, uint32_t id, const struct m_RESUME *m)
 {
-	struct session	*s;
-	const char	*why, *code = "auth.denied";
+	const struct client	*c = p->ctx;
+	struct session		*s;
+	const char		*why, *code = "auth.denied";
 
-	if ((s = client_session(p, id, m->session)) == NULL)
+	if ((s = client_session(p, id, m->session)) == NULL ||
+	    !client_allowed(p, id, s, ACT_RESUME))
 		return (NULL);
-	if ((why = resume_denied(p->ctx, &s->rec.r)) == NULL &&
+	if ((why = resume_denied(c, &s->rec.r)) == NULL &&
 	    (why = resume_busy(s, &code)) == NULL) {
 		code = "resume.invalid";
 		why = resume_insane(s, m);
+	}
+	if (why == NULL && !share_is_left(c, s)) {
+		code = "limit.sessions";
+		why = "there are too many sessions, or too large ones: remove "
+		    "some by sbxctl rm";
 	}
 	if (why != NULL) {
 		peer_error(p, id, code, "session %s: %s", m->session, why);

@@ -121,9 +121,8 @@ lists_are_sane(const struct m_NEW *m, struct refusal *r)
 	return (true);
 }
 
-/* What a uid's sessions cost: their number, and our memory for them. */
-static bool
-share_is_left(const struct client *c)
+bool
+share_is_left(const struct client *c, const struct session *but)
 {
 	const struct session	*s;
 	size_t			 n = 0, bytes = 0;
@@ -131,9 +130,9 @@ share_is_left(const struct client *c)
 	if (c->uid == 0)
 		return (true);
 	TAILQ_FOREACH(s, &sbxd.sessions, entry)
-		if (s->rec.r.peer == c->uid) {
+		if (s->rec.r.peer == c->uid && s != but) {
 			n++;
-			bytes += s->rec.len;
+			bytes += s->rec.len + s->before.len;
 		}
 	return (n < SESSIONS_A_UID && bytes < RECORDS_A_UID);
 }
@@ -175,7 +174,7 @@ new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	if (m->rows > 65535 || m->cols > 65535 || m->umask.v > 0777)
 		return (refuse(r, "size.invalid", "a size or umask out of "
 		    "bounds", ""));
-	if (sbxd.nsessions >= SESSIONS_MAX || !share_is_left(c))
+	if (sbxd.nsessions >= SESSIONS_MAX || !share_is_left(c, NULL))
 		return (refuse(r, "limit.sessions", "there are too many "
 		    "sessions: remove some by sbxctl rm", ""));
 	if (sbxd.stopping)

@@ -41,22 +41,6 @@ review_session(struct peer *p, uint32_t id, const char *sid)
 	return (s);
 }
 
-/* Landing and throwing away are the owner's, or root's; the user that the
- * session runs as only looks. */
-bool
-owner_is(struct peer *p, uint32_t id, const struct session *s)
-{
-	const struct client	*c = p->ctx;
-	char			 self[32];
-
-	snprintf(self, sizeof(self), "uid:%u", (unsigned int)c->uid);
-	if (c->uid == 0 || strcmp(s->rec.r.owner, self) == 0)
-		return (true);
-	peer_error(p, id, "auth.denied", "session %s belongs to %s, who lands "
-	    "and discards its changes", s->rec.r.session, s->rec.r.owner);
-	return (false);
-}
-
 /* The number of the root that is meant, or -1, and the answer is given. */
 static int
 review_root(struct peer *p, uint32_t id, const struct session *s,
@@ -154,7 +138,7 @@ client_on_apply(struct peer *p, struct msg *msg)
 
 	if (!digest_is_sane(p, msg->id, &m->digest) ||
 	    (s = review_session(p, msg->id, m->session)) == NULL ||
-	    !owner_is(p, msg->id, s) ||
+	    !client_allowed(p, msg->id, s, ACT_LAND) ||
 	    (root = review_root(p, msg->id, s, m->root)) == -1)
 		return;
 	j = job_for(s, J_APPLY, (size_t)root, p->ctx, msg->id, m->actor);
@@ -191,7 +175,7 @@ client_on_discard(struct peer *p, struct msg *msg)
 		return;
 	}
 	if ((s = review_session(p, msg->id, m->session)) == NULL ||
-	    !owner_is(p, msg->id, s) ||
+	    !client_allowed(p, msg->id, s, ACT_LAND) ||
 	    (root = review_root(p, msg->id, s, m->root)) == -1)
 		return;
 	j = job_for(s, J_DISCARD, (size_t)root, p->ctx, msg->id, m->actor);
@@ -207,7 +191,7 @@ client_on_remove(struct peer *p, struct msg *msg)
 	struct session		*s;
 
 	if ((s = client_session(p, msg->id, m->session)) == NULL ||
-	    !owner_is(p, msg->id, s))
+	    !client_allowed(p, msg->id, s, ACT_LAND))
 		return;
 	/* Its command has ended: nobody has to do anything about it. */
 	if (s->state == S_ENDING) {

@@ -20,6 +20,8 @@
  *	life SID	asks to explain, measure, resume, stop and kill it
  *	odd SID		asks for what no sbxctl would
  *	used SID	says why its resume by an empty command is refused
+ *	full PROJECT	small sessions, and each resumed by a large command
+ *			until that is refused
  *	many PROJECT	NEW with as many variables as there may be, then a
  *			resume with the terminal's; says the session's id
  * What the suite says before it hangs up is printed, made visible.
@@ -474,6 +476,50 @@ many(const char *project)
 	printf("%s\n", sid);
 }
 
+#define FULL	60
+/* Each is as large as execve takes it: 64 MiB of them are too many. */
+static void
+full(const char *project)
+{
+	static const char	*argv[16] = { "/bin/true" };
+	static const char	*env[] = { NULL };
+	static char		 word[120000], sid[FULL][LIMIT_SID + 1];
+	struct m_RESUME		 resume = { .argv = { 15, argv } };
+	struct m_WAIT		 w = { 0 };
+	struct imsgbuf		 ib;
+	struct msg		 msg = { .fd = -1 };
+	const char		*why = "";
+	int			 i;
+
+	memset(word, 'x', sizeof(word) - 1);
+	for (i = 1; i < 15; i++)
+		argv[i] = word;
+	for (i = 0; i < FULL; i++) {
+		begun(&ib, project, (struct strv){ 1, argv },
+		    (struct strv){ 0, env }, sid[i], sizeof(sid[i]));
+		if (i + 1 < FULL)
+			imsg_clear(&ib);
+	}
+	for (i = 0; i < FULL; i++) {
+		resume.session = w.session = sid[i];
+		if (imsg_send(&ib, MSG_RESUME, 3, -1, &resume) == -1 ||
+		    imsg_recv(&ib, &msg, 20000, &why) != 1)
+			errx(2, "RESUME: %s", why);
+		if (msg.type != MSG_SESSION)
+			break;
+		msg_free(&msg);
+		if (imsg_send(&ib, MSG_WAIT, 4, -1, &w) == -1)
+			err(2, "WAIT");
+		told(&ib, sid[i], sizeof(sid[i]));
+	}
+	if (i == FULL)
+		errx(1, "all of them");
+	printf("%d: %s\n", i, msg.type == MSG_ERROR ? ((const struct m_ERROR *)
+	    msg.body)->code : proto_name(msg.type));
+	msg_free(&msg);
+	imsg_clear(&ib);
+}
+
 static void
 asked(struct imsgbuf *ib, int fd)
 {
@@ -589,6 +635,8 @@ main(int argc, char **argv)
 		explain(argv[3]);
 	else if (strcmp(argv[2], "plain") == 0 && argc > 3)
 		plain(argv[3]);
+	else if (strcmp(argv[2], "full") == 0 && argc > 3)
+		full(argv[3]);
 	else if (strcmp(argv[2], "used") == 0 && argc > 3)
 		used(argv[3]);
 	else if (strcmp(argv[2], "many") == 0 && argc > 3)

@@ -75,20 +75,37 @@ life_body()
 		STOP: SESSION
 		KILL: SESSION
 	EOT
-	# Its user may, since its processes are that one's anyway.
-	asked all "$int_user" life
-	int_wait sh -c "sbxctl show $sid | grep -q '^state *ended'"
+	# Its user looks: another command would get what the owner put into
+	# the environment.
+	sed '/RESUME\|STOP\|KILL/s/: .*/: auth.denied/' all >look
+	asked look "$int_user" life
 	# An admin looks and ends, but runs nothing as somebody else.
 	sed '/RESUME/s/: .*/: auth.denied/' all >admin
 	asked admin 23456 life
 	sed 's/: .*/: session.unknown/' all >none
 	asked none 34567 life
-	# Root resumes everybody's.
+	# Root resumes everybody's, by its log where it is another's.
 	asked all root life
 	int_wait sh -c "sbxctl show $sid | grep -q '^state *ended'"
+	! grep -q "resume by" "$SBX_SCRATCH/sbxd.log" || atf_fail "its own is logged"
+	kept=$sid
+	sid=$(sbx-as "$int_user" sh -c 'cd "$0" && exec sbxctl run --keep -- \
+	    true' "$P" 2>&1 </dev/null) || atf_fail "run: $sid"
+	echo "$sid" >user.err
+	int_kept user.err
+	asked admin 23456 life
+	asked all "$int_user" life
+	int_wait sh -c "sbxctl show $sid | grep -q '^state *ended'"
+	asked all root life
+	int_wait sh -c "sbxctl show $sid | grep -q '^state *ended'"
+	atf_check -o match:"session $sid: resume by uid 0, whose owner is" \
+	    grep "resume by" "$SBX_SCRATCH/sbxd.log"
+	own=$sid
+	sid=$kept
 	int_live live cat
 	sed '/RESUME/s/: .*/: session.running/' all >running
 	asked none 34567 life
+	asked look "$int_user" life
 	asked admin 23456 life
 	exec 9>&-
 	wait "$live" && atf_fail "it was not ended"
@@ -107,8 +124,29 @@ life_body()
 		EXPLAIN: EXPLAINED
 		GC: END
 	EOT
-	asked odd "$int_user" odd
 	asked odd root odd
+	sed '1,5s/: .*/: auth.denied/' odd >denied
+	asked denied "$int_user" odd
+	sid=$own
+	asked odd "$int_user" odd
+	int_end
+}
+
+atf_test_case share
+share_head()
+{
+	atf_set descr "what a user's sessions cost is bounded, at a resume too"
+	atf_set require.user root
+}
+share_body()
+{
+	int_begin
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	HOME=$int_user_home setpriv --reuid "$int_user" --regid "$int_user" \
+	    --clear-groups "$tools/client" "$SBX_STATE/sbxd.sock" full "$P" \
+	    >answers || atf_fail "status $? of client"
+	atf_check -o match:'^[34][0-9]: limit.sessions$' cat answers
 	int_end
 }
 
@@ -116,4 +154,5 @@ atf_init_test_cases()
 {
 	atf_add_test_case theirs
 	atf_add_test_case life
+	atf_add_test_case share
 }
