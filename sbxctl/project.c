@@ -205,8 +205,10 @@ project_missing(const char *option, const struct words *words,
 	size_t		i, n = 0;
 
 	for (i = 0; i < paths->n; i++) {
-		if (statx(AT_FDCWD, paths->v[i], AT_NO_AUTOMOUNT |
-		    AT_STATX_DONT_SYNC, STATX_TYPE, &sx) == 0 ||
+		/* A link is something, wherever it leads. */
+		if (statx(AT_FDCWD, paths->v[i], AT_SYMLINK_NOFOLLOW |
+		    AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &sx) ==
+		    0 ||
 		    (errno != ENOENT && errno != ENOTDIR))
 			continue;
 		if (n++ < MISSING_SAID)

@@ -230,7 +230,7 @@ words_body()
 		[ ! -e "$SBX_STATE" ] || atf_fail "something was started"
 	done
 	int_begin
-	for a in 0 90 90s 30m 12h 7d 3650000d; do
+	for a in 0 90s 30m 12h 7d 3650000d; do
 		atf_check -o match:'^0 removed' sbxctl gc --older "$a"
 	done
 	int_refused 2 'one word too many' sbxctl gc x

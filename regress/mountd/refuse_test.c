@@ -412,12 +412,12 @@ CASE(roots, "several roots: nested, the same, others than init opened")
 	with_roots(in, NULL, 0, "mount.project");
 	with_roots(above, NULL, 0, "mount.project");
 	with_roots("/", NULL, 0, "mount.project");
-	with_roots("/none", NULL, 0, "mount.project");
+	with_roots("/none", "/", 1, "mount.project");
 	with_roots("two", NULL, 0, "mount.project");
 	with_roots(test_path("state/s"), NULL, 0, "mount.project");
 	/* The same folder under another name. */
 	ATF_REQUIRE_EQ(0, mount(proj, again, NULL, MS_BIND, NULL));
-	with_roots(again, NULL, 0, "mount.project");
+	with_roots(again, again, 1, "mount.project");
 	ATF_REQUIRE_EQ(0, umount2(again, 0));
 	with_roots(two, proj, 1, "mount.identity");
 	with_roots(two, "/", 1, "mount.identity");
