@@ -321,5 +321,6 @@ main(int argc, char **argv)
 	log_info("ready on %s", sbxd.conf.socket);
 	idle_check();
 	event_base_dispatch(sbxd.base);
+	helpers_end();
 	return (0);
 }

@@ -343,6 +343,9 @@ struct peer	*worker_peer(struct session *, int fd);
 
 /* sbxd_helper.c */
 struct peer	*helper_peer(enum helper, int fd);
+/* They end, and are waited for: then nothing of the suite's holds the state's
+ * filesystem. */
+void		 helpers_end(void);
 
 /* sbxd_job.c, sbxd_end.c, sbxd_review.c: reviews and landings */
 struct job	*job_new(struct session *, enum job_what, size_t root,

@@ -3,15 +3,21 @@
  * unprivileged broker cannot start it anew.
  */
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/log.h"
 #include "mode.h"
 #include "sbxd.h"
 #include "whole.h"
+
+/* ms: of one that hangs in the kernel nobody hears more. */
+#define HELPERS_WAIT	2000
 
 static const char *const	ns_kinds[] = {
 	"pidns", "userns", "mntns", "netns", "cgroupns"
@@ -525,4 +531,19 @@ helper_peer(enum helper h, int fd)
 	if (p == NULL)
 		fatal("%s", role_name(helper_kinds[h].role));
 	return (p);
+}
+
+void
+helpers_end(void)
+{
+	const struct timespec	 ms = { 0, 1000000 };
+	int64_t			 end = now_ms() + HELPERS_WAIT;
+	pid_t			 pid;
+	int			 h;
+
+	for (h = 0; h < H_COUNT; h++)
+		peer_free(sbxd.helper[h]);
+	while ((pid = waitpid(-1, NULL, WNOHANG)) != -1 && now_ms() < end)
+		if (pid == 0)
+			nanosleep(&ms, NULL);
 }

@@ -267,7 +267,10 @@ early_body()
 	int_suite
 	[ ! -e "$SBX_STATE/s/.1" ] || atf_fail "an old suite's is left"
 	atf_check -o inline:'one\n' run -- echo one
-	int_end
+	int_stop
+	# It has waited for them.
+	atf_check -s exit:1 pgrep -x 'spawn|mountd'
+	int_clean_check
 	atf_check_equal "" "$(ls -A "$SBX_STATE/s")"
 }
 
