@@ -162,7 +162,7 @@ view_run(struct child *c)
 	const struct m_VIEW	*m = c->body;
 	struct m_SID		 sid = { .session = m->session };
 	struct view		 v = { -1, -1, -1 };
-	unsigned int		 n;
+	unsigned int		 n = 0;
 
 	if (m->uid >= UINT32_MAX || view_check(c, &n) == -1 ||
 	    (v.stage = stage_open(c->s->store, mode_uid(m->uid))) == -1)

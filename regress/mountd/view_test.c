@@ -361,7 +361,7 @@ outside_home(struct drive *d, bool live)
 {
 	char		path[PATH_MAX];
 	uint64_t	n = 0;
-	int		fd[3], i;
+	int		fd[3] = { -1, -1, -1 }, i;
 
 	outside(d, live, &n, path, fd);
 	ATF_REQUIRE_STREQ(d->home, path);

@@ -532,6 +532,7 @@ same_filter(struct filter f, struct filter g)
 		memset(g.unit, 0, sizeof(g.unit));
 		f.unitwant = g.unitwant = 0;
 	}
+	/* Both were memory of zeros before they were filters. NOLINTNEXTLINE */
 	return (memcmp(&f, &g, sizeof(f)) == 0);
 }
 

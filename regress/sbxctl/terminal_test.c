@@ -235,7 +235,7 @@ ATF_TC_BODY(streams, tc)
 	redirected("</dev/null", "abcd", "run", "out:" EVIL);
 	redirected("</dev/null", "abcd", "run", "err:" EVIL);
 	redirected(">out", "abcd", "run", "err:" EVIL);
-	redirected("</dev/null 2>err", "abcd", "run", "out:" EVIL,
+	redirected("</dev/null 2>err", "abcd", "run", ("out:" EVIL),
 	    "err:x\\e]52;c;eA==\\a");
 	ATF_CHECK_EQ(0, test_sh("printf 'x\\033]52;c;eA==\\a' | cmp - err"));
 	redirected(">out", "", "run", "out:" EVIL);
