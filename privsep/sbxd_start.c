@@ -124,7 +124,7 @@ static void
 where_read(int state, char *out, size_t size)
 {
 	struct stat	st;
-	char		line[LIMIT_PATH + 2];
+	char		line[LIMIT_PATH + 2] = "";
 	ssize_t		n = -1;
 	int		fd;
 
