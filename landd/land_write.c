@@ -95,10 +95,10 @@ apply_drifted(struct land *l, const struct changeset *set)
 			strlcat(list, n > 1 ? ", " : "", sizeof(list));
 			strlcat(list, shown_path(c->path).s, sizeof(list));
 		}
-	land_fail(l, "land.drifted", "%zu of the real files have changed "
-	    "since the session started (%s%s): nothing was landed; take the "
-	    "changes over by hand, or discard them", n, list,
-	    n > 3 ? ", ..." : "");
+	land_fail(l, "land.drifted", "%zu real %s changed since the session "
+	    "started (%s%s): nothing was landed; take the changes over from "
+	    "the patch (\"sbxctl patch -o FILE\"), or discard them", n,
+	    n == 1 ? "file has" : "files have", list, n > 3 ? ", ..." : "");
 }
 
 void

@@ -201,7 +201,8 @@ client_on_remove(struct peer *p, struct msg *msg)
 	}
 	if (s->state != S_ENDED && s->state != S_FAILED) {
 		peer_error(p, msg->id, "session.running", "session %s is %s: "
-		    "end its command first", m->session, session_state(s));
+		    "\"sbxctl stop %s\" ends it first", m->session,
+		    session_state(s), m->session);
 		return;
 	}
 	if (s->job != NULL || s->erase) {

@@ -27,7 +27,7 @@ attach_keys(const struct options *opts, struct keys *keys)
 	if (text == NULL || (opts->detach_keys == NULL && *text == '\0'))
 		text = ATTACH_KEYS;
 	if ((why = keys_parse(keys, text)) != NULL)
-		fail("%s %s: %s: give some like C-\\ or ctrl-p,ctrl-q, or "
+		fail("%s \"%s\": %s: give some like C-\\ or ctrl-p,ctrl-q, or "
 		    "none", what, text, why);
 }
 

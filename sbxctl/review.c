@@ -385,8 +385,8 @@ patch_special(const char *file, const struct review *r)
 		return (false);
 	if ((fd = open(file, O_WRONLY | O_CLOEXEC)) == -1 ||
 	    put_all(fd, r->patch, r->patchlen) == -1 || close(fd) == -1)
-		fail("-o %s: %s: nothing whole was written", file,
-		    strerror(errno));
+		fail("-o %s: %s: nothing whole was written: name a file",
+		    file, strerror(errno));
 	return (true);
 }
 

@@ -54,7 +54,8 @@ run_env_check(const char *command, const struct words *words)
 
 	for (i = 0; i < words->n; i++) {
 		if (!env_valid(words->v[i]))
-			fail_usage("%s: --env %s: not NAME=VALUE", command,
+			fail_usage("%s: --env \"%s\": not NAME=VALUE: say "
+			    "which value the variable is to have", command,
 			    words->v[i]);
 		if (env_never(words->v[i]))
 			fail("--env %.*s: this name never enters a session: "
@@ -146,8 +147,8 @@ run_name(const char *name)
 	if (name == NULL)
 		return;
 	if (*name == '\0' || *name == '-')
-		fail("--name %s: a name is not empty and does not begin with "
-		    "\"-\": choose another", name);
+		fail("--name \"%s\": a name is not empty and does not begin "
+		    "with \"-\": choose another", name);
 	if (strlen(name) > LIMIT_NAME)
 		fail("--name %.40s...: longer than %d bytes: choose a shorter "
 		    "one", name, LIMIT_NAME);

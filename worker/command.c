@@ -323,8 +323,9 @@ command_failed(struct init *in, struct command *c, const struct failure *f)
 	case STEP_MISSING:
 		init_error(in, c->n, "command.missing",
 		    strchr(name, '/') != NULL ?
-		    "%s: no such file in the session" :
-		    "%s: not found along the session's PATH", name);
+		    "%s: no such file in the session: name another program" :
+		    "%s: not found along the session's PATH: name it by its "
+		    "path, or set PATH by --env", name);
 		break;
 	case STEP_NOTEXEC:
 		init_error(in, c->n, "command.notexec", "%s: cannot be "

@@ -154,8 +154,8 @@ words_one()
 		word_older "$w" "$w"
 	done
 	for w in F1 C- 'C-[' a,,b ',' ab a,b,c,d,e,f,g,h,i none,none ''; do
-		word_keys "--detach-keys $w:" "$w"
-		[ -z "$w" ] || ref_tty 125 "SBX_DETACH_KEYS $w:" env \
+		word_keys "--detach-keys \"$w\":" "$w"
+		[ -z "$w" ] || ref_tty 125 "SBX_DETACH_KEYS \"$w\":" env \
 		    SBX_DETACH_KEYS="$w" sbxctl attach "$live"
 	done
 	for w in '' =x; do

@@ -63,8 +63,8 @@ values_body() {
 	    run --keep=yes true
 	usage 'diff: --repo: given twice (a, b): give it once$' \
 	    diff --repo a --repo=b
-	usage 'run: --env FOO: not NAME=VALUE$' run --env FOO true
-	usage 'run: --env =x: not NAME=VALUE$' run --env =x true
+	usage 'run: --env "FOO": not NAME=VALUE: say which.*' run --env FOO true
+	usage 'run: --env "=x": not NAME=VALUE: say which.*' run --env =x true
 	usage 'patch: -o FILE is missing' patch
 	usage 'apply: --yes and --digest 00: give one' apply --yes --digest 00
 	usage 'apply: --digest xyz: not 64 hexadecimal digits' \

@@ -171,8 +171,8 @@ refusals_body() {
 	refused '--hide: an empty path' --hide '' true
 	refused '--ro 0000.*File name too long: the limit is 4095' \
 	    --ro "$long" true
-	refused '--name : a name is not empty' --name '' true
-	refused '--name -x: a name is not empty and does' --name=-x true
+	refused '--name "": a name is not empty' --name '' true
+	refused '--name "-x": a name is not empty and does' --name=-x true
 	refused '--name a<U+000A>b: a name has no control' \
 	    --name "$(printf 'a\nb')" true
 	refused '--name <FF>: not UTF-8' --name "$(printf '\377')" true
