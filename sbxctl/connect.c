@@ -141,14 +141,18 @@ conn_hello(struct conn *c)
 	int			 r;
 
 	r = imsg_recv(&c->ib, &msg, CONN_HELLO_MS, &why);
-	if (r == 0 || (r == -1 && errno == ECONNRESET))
+	/* What it had not read yet makes a reset of its end. */
+	if (r == -1 && errno == ECONNRESET && c->ib.inlen > 0)
+		why = "closed in the middle of a message";
+	else if (r == 0 || (r == -1 && errno == ECONNRESET))
 		return (false);
 	if (r == -1 && errno == ETIMEDOUT)
 		fail("%s: the suite does not answer (%d seconds): look at its "
 		    "log, or restart it", c->path, CONN_HELLO_MS / 1000);
 	if (r == -1)
 		fail("%s: %s instead of HELLO: this is no socket of sbxd's, "
-		    "or one of another version", c->path, why);
+		    "or one of another version", c->path,
+		    why != NULL ? why : strerror(errno));
 	if (msg.type == MSG_ERROR)
 		conn_refused(&msg);
 	if (msg.type != MSG_HELLO)

@@ -92,7 +92,7 @@ ids_body() {
 	    sbxctl show xyz
 	atf_check -s exit:1 -o empty -e match:'^sbxctl: on: no session' \
 	    sbxctl show on
-	atf_check -s exit:1 -o empty -e match:'^sbxctl: : no session' \
+	atf_check -s exit:1 -o empty -e match:'^sbxctl: an empty session: name one' \
 	    sbxctl show ''
 	cd "$SBX_SCRATCH/project/sub" || exit 1
 	atf_check -o match:'^session   aaaabbbbcccc$' sbxctl show
