@@ -157,6 +157,29 @@ spare()
 	spare=${spare##*/.}
 }
 
+atf_test_case spareless
+spareless_head()
+{
+	atf_set descr "a suite that was started for one command prepares for \
+no other"
+	atf_set require.user root
+	atf_set timeout 60
+}
+spareless_body()
+{
+	int_tools
+	int_who root
+	int_live live sleep 1000
+	# Long after a spare would have been made.
+	sleep 0.3
+	atf_check -o inline:'1\n' pgrep -cx mountd
+	atf_check -o inline:'1\n' pgrep -cx sbx-init
+	kill "$live"
+	exec 9>&-
+	wait "$live"
+	int_wait sh -c '! pgrep -x sbxd'
+}
+
 atf_test_case spare
 spare_head()
 {
