@@ -304,12 +304,17 @@ static int
 child_wait(pid_t pid, int ms)
 {
 	struct pollfd	p = { .events = POLLIN };
-	int		status;
+	int64_t		end = now_ms() + ms, left;
+	int		status, r = -1;
 
 	if (pid == -1)
 		return (-1);
-	if ((p.fd = (int)syscall(SYS_pidfd_open, pid, 0)) == -1 ||
-	    poll(&p, 1, ms) != 1)
+	/* Another child's end interrupts, and is no reason to give up. */
+	if ((p.fd = (int)syscall(SYS_pidfd_open, pid, 0)) != -1)
+		while ((r = poll(&p, 1, (left = end - now_ms()) > 0 ?
+		    (int)left : 0)) == -1 && errno == EINTR)
+			continue;
+	if (r != 1)
 		kill(pid, SIGKILL);
 	if (p.fd != -1)
 		close(p.fd);
