@@ -385,7 +385,7 @@ rollback_body()
 	# The session has its changes still; what the owner changed is told.
 	atf_check -o match:'^23 files' -o match:'M  z .*DRIFTED' \
 	    sbxctl changes "$sid"
-	atf_check -s exit:1 -o ignore -e match:'have changed' \
+	atf_check -s exit:1 -o ignore -e match:'changed since' \
 	    sbxctl apply --yes "$sid"
 	atf_check -o ignore sbxctl rm --discard "$sid"
 	int_state_check

@@ -197,7 +197,7 @@ drift_one()
 	int_same "$(tail -n 1 "$Q/a.txt")" owner
 	expr='[r["drifted"] for r in o["roots"]] == [0, 1, 0]'
 	json changes --json "$sid"
-	atf_check -s exit:1 -o match:DRIFTED -e match:'have changed' \
+	atf_check -s exit:1 -o match:DRIFTED -e match:'changed since' \
 	    sbxctl apply --yes --repo "$Q" "$sid"
 	atf_check -o ignore sbxctl apply --yes --repo "$P" "$sid"
 	atf_check -o inline:'s\n' tail -n 1 "$P/a.txt"
