@@ -12,8 +12,11 @@ round_number = 0
 
 
 def sh(*command):
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
+    done = subprocess.run(command, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit("%s: status %d: %s" % (" ".join(command), done.returncode,
+                                        done.stderr))
 
 
 def git_status():
