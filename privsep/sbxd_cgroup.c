@@ -160,12 +160,37 @@ cgroup_undo(void)
 	}
 }
 
+static void
+cgroup_name(const char *mnt, const char *self, const char *last)
+{
+	if (snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/%s", mnt, self,
+	    last) >= (int)sizeof(sbxd.cgroup))
+		fatalx("the path of our control group is too long");
+}
+
+/* One that was not there: another pid namespace's may have our number. */
+static void
+cgroup_make(const char *mnt, const char *self)
+{
+	char	last[64];
+	int	i;
+
+	snprintf(last, sizeof(last), "sbx-%d", (int)getpid());
+	for (i = 0; ; i++) {
+		cgroup_name(mnt, self, last);
+		if (mkdir(sbxd.cgroup, 0755) == 0)
+			return;
+		if (errno != EEXIST || i == SUITES_MAX)
+			fatal("%s", sbxd.cgroup);
+		snprintf(last, sizeof(last), "sbx-%d.%d", (int)getpid(), i);
+	}
+}
+
 void
 start_cgroup(void)
 {
 	char	mnt[LIMIT_PATH + 1], self[LIMIT_PATH + 1];
 	char	path[LIMIT_PATH + 16];
-	int	i;
 
 	cgroup_mount(mnt, sizeof(mnt));
 	if (mnt[0] == '\0') {
@@ -183,16 +208,7 @@ start_cgroup(void)
 		    "by their first process", (unsigned int)mode_owner());
 		return;
 	}
-	if (snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/sbx-%d", mnt,
-	    self, (int)getpid()) >= (int)sizeof(sbxd.cgroup))
-		fatalx("the path of our control group is too long");
-	/* One of another pid namespace's may be there, by our number. */
-	for (i = 0; mkdir(sbxd.cgroup, 0755) == -1; i++) {
-		if (errno != EEXIST || i == SUITES_MAX)
-			fatal("%s", sbxd.cgroup);
-		snprintf(sbxd.cgroup, sizeof(sbxd.cgroup), "%s%s/sbx-%d.%d",
-		    mnt, self, (int)getpid(), i);
-	}
+	cgroup_make(mnt, self);
 	cgroup_maker = getpid();
 	log_fatal_hook(cgroup_undo);
 	snprintf(path, sizeof(path), "%s/spawn", sbxd.cgroup);
