@@ -347,7 +347,7 @@ struct peer	*helper_peer(enum helper, int fd);
  * filesystem. */
 void		 helpers_end(void);
 
-/* sbxd_job.c, sbxd_end.c, sbxd_review.c: reviews and landings */
+/* sbxd_job.c, sbxd_clean.c, sbxd_end.c, sbxd_review.c: reviews and landings */
 struct job	*job_new(struct session *, enum job_what, size_t root,
 		    struct client *, uint32_t reqid);
 const char	*job_project(const struct job *);
@@ -358,7 +358,18 @@ struct job	*job_find(uint32_t id);
 bool		 job_writes(const struct job *);
 void		 job_fail(struct job *, const char *code, const char *why);
 void		 job_finish(struct job *);
-void		 job_frozen(struct session *, bool);
+/* why: it cannot be frozen, NULL. */
+void		 job_frozen(struct session *, const char *why);
+/* The real files have it; warning: what did not follow, NULL. */
+void		 job_landed(struct job *, const char *warning);
+void		 job_unclean(struct job *, const char *why);
+/* One of the root's own files. */
+struct root_file job_name(const struct job *, const char *name);
+bool		 lists_fit(const struct strv *, const struct strv *);
+/* Nothing is to be cleaned for it any more. */
+void		 clean_end(const struct job *);
+/* What an earlier run of the suite was to clean the layer of, if anything. */
+void		 clean_again(struct session *);
 void		 job_on_mountd(struct msg *);
 void		 job_on_cleaned(struct session *);
 void		 landd_on_item(struct peer *, struct msg *);

@@ -176,7 +176,7 @@ cgroup_make(const char *mnt, const char *self)
 	int	i;
 
 	snprintf(last, sizeof(last), "sbx-%d", (int)getpid());
-	for (i = 0; ; i++) {
+	for (i = 0;; i++) {
 		cgroup_name(mnt, self, last);
 		if (mkdir(sbxd.cgroup, 0755) == 0)
 			return;

@@ -128,7 +128,7 @@ spawn_on_frozen(struct peer *p, struct msg *msg)
 
 	(void)p;
 	if (s != NULL)
-		job_frozen(s, true);
+		job_frozen(s, NULL);
 }
 
 static void
@@ -176,7 +176,7 @@ helper_on_error(struct peer *p, struct msg *msg)
 		return;
 	}
 	if (strcmp(e->code, "freeze.failed") == 0)
-		job_frozen(s, false);
+		job_frozen(s, why);
 	else if (s->erase)
 		session_erase_failed(s, e->code, why);
 	else

@@ -91,8 +91,7 @@ job_named(const struct job *j)
 	return (j->session->rec.r.more.n > 0 ? job_project(j) : NULL);
 }
 
-/* One of the root's own files. */
-static struct root_file
+struct root_file
 job_name(const struct job *j, const char *name)
 {
 	return (root_file(name, j->root));
@@ -156,8 +155,7 @@ job_answer_error(struct job *j, const char *code, const char *why)
 		    j->session->rec.r.session, why);
 }
 
-/* warning: what did not follow, NULL. */
-static void
+void
 job_landed(struct job *j, const char *warning)
 {
 	struct m_LANDED	landed = { .files = j->landed, .warning = warning };
@@ -182,7 +180,7 @@ job_landed(struct job *j, const char *warning)
 
 /* The real files have it. What could not leave the layer is like its new
  * baseline, and so no change; but inside it hides what the owner does. */
-static void
+void
 job_unclean(struct job *j, const char *why)
 {
 	const char	*id = j->session->rec.r.session;
@@ -195,6 +193,7 @@ job_unclean(struct job *j, const char *why)
 	    "--yes %s\"", id, why, id);
 	escape_fit(text, sizeof(text));
 	log_warnx("session %s: %s", id, text);
+	clean_end(j);
 	job_landed(j, text);
 }
 
@@ -303,7 +302,7 @@ job_hides(const struct job *j, struct strv *hide)
 
 /* A landing's child, or a client, may have chosen as many as one message takes,
  * and then there is no room for the other list. */
-static bool
+bool
 lists_fit(const struct strv *a, const struct strv *b)
 {
 	return (strv_bytes(a) + strv_bytes(b) <= LIMIT_LARGE - LIMIT_FRAME);
@@ -370,16 +369,29 @@ job_start(struct job *j)
 		job_send(j);
 }
 
-/* Where freezing is not to be had each file is read until it is stable. */
+/*
+ * Where freezing is not to be had each file is read until it is stable. But
+ * nothing lands and nothing is discarded: what the session wrote since it was
+ * read would leave the layer unseen. why: of one that cannot be frozen, NULL.
+ */
 void
-job_frozen(struct session *s, bool frozen)
+job_frozen(struct session *s, const char *why)
 {
 	struct job	*j = s->job;
+	char		 text[LIMIT_MESSAGE + 1];
 
 	if (j == NULL || !j->live || j->frozen)
 		return;
-	j->frozen = frozen;
-	job_send(j);
+	j->frozen = why == NULL;
+	if (j->frozen || !job_writes(j)) {
+		job_send(j);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.2048s, so nothing of it lands or is "
+	    "discarded while it runs: end it first, \"sbxctl stop %s\"", why,
+	    s->rec.r.session);
+	escape_fit(text, sizeof(text));
+	job_fail(j, "session.unfrozen", text);
 }
 
 /* land opened the project as the user: mountd compares, and makes the view. */
@@ -469,83 +481,4 @@ landd_on_item(struct peer *p, struct msg *msg)
 		    (unsigned int)j->client->uid);
 		client_drop(j->client);
 	}
-}
-
-static int
-baseline_replace(const struct job *j)
-{
-	struct root_file	new = job_name(j, "baseline.new");
-	int			dir = j->session->dir;
-	struct stat		st;
-
-	if (fstatat(dir, new.s, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
-	    st.st_size == 0)
-		return (0);
-	if (renameat(dir, new.s, dir, job_name(j, "baseline").s) == -1)
-		return (-1);
-	return (fsync(dir));
-}
-
-static void
-job_clean(struct job *j, const struct m_LANDED *m)
-{
-	struct m_CLEAN	clean = {
-		.session = j->session->rec.r.session,
-		.project = job_project(j), .live = j->live,
-		.discard = j->what == J_DISCARD, .paths = m->paths,
-		/* A stopped session's is known to nobody else. */
-		.hide = j->session->rec.r.hide
-	};
-
-	if (m->paths.n == 0) {
-		job_on_cleaned(j->session);
-		return;
-	}
-	if (!lists_fit(&clean.paths, &clean.hide)) {
-		job_unclean(j, "their names do not fit one request");
-		return;
-	}
-	peer_send(sbxd.helper[H_MOUNTD], MSG_CLEAN, j->id, -1, &clean);
-}
-
-/* The real tree is done with: baselines, journal, then the layer. */
-void
-landd_on_landed(struct peer *p, struct msg *msg)
-{
-	const struct m_LANDED	*m = msg->body;
-	struct job		*j = job_find(msg->id);
-
-	(void)p;
-	if (j == NULL || !job_writes(j))
-		return;
-	j->landed = m->files;
-	j->session->landed = true;
-	j->result = *msg;
-	memset(msg, 0, sizeof(*msg));
-	msg->fd = -1;
-	if (m->code != NULL) {
-		strlcpy(j->owed.code, m->code, sizeof(j->owed.code));
-		strlcpy(j->owed.error, m->why, sizeof(j->owed.error));
-	}
-	if (baseline_replace(j) == -1)
-		log_warn("session %s: its baselines", j->session->rec.r.
-		    session);
-	unlinkat(j->session->dir, job_name(j, "journal").s, 0);
-	if (fsync(j->session->dir) == -1)
-		log_warn("session %s: its journal's end", j->session->rec.r.
-		    session);
-	job_clean(j, m);
-}
-
-void
-job_on_cleaned(struct session *s)
-{
-	struct job	*j = s->job;
-
-	if (j == NULL || !job_writes(j))
-		return;
-	if (j->landed == 0 && j->owed.code[0] != '\0')
-		job_fail(j, j->owed.code, j->owed.error);
-	else
-		job_landed(j, NULL);
 }

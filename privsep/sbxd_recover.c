@@ -72,4 +72,6 @@ jobs_recover(void)
 	TAILQ_FOREACH(s, &sbxd.sessions, entry)
 		if (job_interrupted(s))
 			job_recover(s, NULL, 0);
+		else
+			clean_again(s);
 }

@@ -17,7 +17,7 @@ static void
 folder_strip(int dir)
 {
 	static const char *const	files[] = {
-		"seal", "baseline", "baseline.new", "journal"
+		"seal", "baseline", "baseline.new", "journal", "unclean"
 	};
 	char				name[64];
 	size_t				i, root;
@@ -39,7 +39,7 @@ folder_remove(const char *id, bool roots)
 	 * marked, on its way out. */
 	static const char *const	files[] = {
 		"record.new", "seal", "seal.new", "baseline", "baseline.new",
-		"journal", "record", "removed"
+		"journal", "unclean", "unclean.new", "record", "removed"
 	};
 	size_t				i;
 	int				dir;

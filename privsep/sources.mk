@@ -10,7 +10,8 @@ sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
 		privsep/sbxd_cgroup.c privsep/sbxd_outer.c privsep/sbxd_conf.c \
 		privsep/sbxd_client.c privsep/sbxd_session.c \
 		privsep/sbxd_new.c privsep/sbxd_life.c privsep/sbxd_ask.c privsep/sbxd_gc.c privsep/sbxd_worker.c \
-		privsep/sbxd_helper.c privsep/sbxd_job.c privsep/sbxd_end.c \
+		privsep/sbxd_helper.c privsep/sbxd_job.c \
+		privsep/sbxd_clean.c privsep/sbxd_end.c \
 		privsep/sbxd_review.c privsep/sbxd_outside.c \
 		privsep/sbxd_recover.c \
 		privsep/sbxd_forget.c privsep/sbxd_stream.c \

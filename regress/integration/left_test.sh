@@ -322,6 +322,79 @@ unclean_body()
 	int_end
 }
 
+atf_test_case undiscarded
+undiscarded_head()
+{
+	atf_set descr "a discard that fails takes nothing for its base: what \
+the owner has changed meanwhile is drift as it was"
+	atf_set require.user root
+}
+undiscarded_body()
+{
+	int_begin
+	int_who user
+	int_keep sh -c 'echo in >>a.txt'
+	echo owner >>"$P/a.txt"
+	atf_check -s exit:1 -e match:'1 real file has changed' \
+	    sbxctl apply --yes "$sid"
+	u=$(find "$SBX_STATE/s/$sid" -name a.txt -path '*/u/*')
+	chattr +i "$u" || atf_fail "no copy of a.txt in the layer"
+	atf_check -s exit:1 -e match:'not permitted' \
+	    sbxctl discard --yes "$sid" a.txt
+	chattr -i "$u"
+	cp "$P/a.txt" real
+	atf_check -s exit:1 -e match:'1 real file has changed' \
+	    sbxctl apply --yes "$sid"
+	atf_check cmp real "$P/a.txt"
+	atf_check -o ignore sbxctl discard --yes "$sid" a.txt
+	atf_check test ! -e "$u"
+	atf_check -o match:removed sbxctl rm "$sid"
+	int_end
+}
+
+atf_test_case unended
+unended_head()
+{
+	atf_set descr "the suite dies between a landing and the cleaning of \
+its layer: the next one cleans it, and the owner's later edits show"
+	atf_set require.user root
+}
+unended_body()
+{
+	int_begin
+	int_who user
+	int_keep sh -c "echo in >>a.txt; echo n >new; mv Makefile 'm  2'"
+	rm -f stall.out
+	# Its answer is what sbxd waits for when it dies.
+	stall "$(pgrep -x spawn)" exit_group 1 1 >stall.out 2>stall.err &
+	stall=$!
+	int_wait_file stall.out ready
+	sbxctl apply --yes "$sid" >out 2>err &
+	ctl=$!
+	int_wait_file stall.out stalled
+	kill -STOP "$(pgrep -ox mountd)"
+	kill "$stall"
+	int_wait test -e "$SBX_STATE/sbxd/$sid/unclean"
+	int_wait test ! -e "$SBX_STATE/sbxd/$sid/journal"
+	# shellcheck disable=SC2046 # pids
+	kill -9 "$sbx_suite" $(pgrep -x mountd)
+	wait "$ctl" || :
+	wait "$sbx_suite" || :
+	int_wait sh -c '! pgrep -x "spawn|landd|netd" >/dev/null'
+	u=$(find "$SBX_STATE/s/$sid" -name a.txt -path '*/u/*')
+	atf_check test -n "$u"
+	int_suite
+	int_wait test ! -e "$SBX_STATE/sbxd/$sid/unclean"
+	atf_check test ! -e "$u"
+	echo owner >>"$P/a.txt"
+	cp "$P/a.txt" real
+	atf_check -o file:real sbxctl resume "$sid" -- cat a.txt
+	atf_check -o match:'^0 files changed' sbxctl changes "$sid"
+	atf_check -o match:removed sbxctl rm "$sid"
+	int_state_check
+	int_end
+}
+
 atf_test_case back
 back_head()
 {
@@ -397,7 +470,8 @@ back_body()
 
 atf_init_test_cases()
 {
-	for c in removed foreign moved stuck live killed unclean back; do
+	for c in removed foreign moved stuck live killed unclean undiscarded \
+	    unended back; do
 		atf_add_test_case "$c"
 	done
 }

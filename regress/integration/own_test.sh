@@ -469,7 +469,7 @@ atf_test_case stopped_hidden
 stopped_hidden_head()
 {
 	atf_set descr "where /proc hides a session's processes none is \
-stopped, and the review goes on without"
+stopped, the review goes on without, and nothing lands while it runs"
 	atf_set require.user root
 	atf_set timeout 120
 }
@@ -485,6 +485,12 @@ stopped_hidden_body()
 	done
 	atf_check -o match:'frozen: its processes do not show in /proc' \
 	    cat "$SBX_SCRATCH/sbxd.log"
+	# What it writes meanwhile would leave its layer unseen.
+	for what in apply discard; do
+		atf_check -s exit:1 -e match:"cannot be frozen: .* \"sbxctl \
+stop $sid\"" sbxctl "$what" --yes "$sid"
+	done
+	atf_check test ! -e "$P/f"
 	exec 9>&-
 	wait "$live" || atf_fail "status $?"
 	mount -o remount,hidepid=off /proc
