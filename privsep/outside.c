@@ -24,9 +24,7 @@ static bool	only;		/* nothing else keeps a session away */
 int
 outside_begin(bool bare)
 {
-	only = bare;
-	if (!mode_user())
-		return (-1);
+	only = bare && mode_user();
 	infos = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (infos == -1)
 		fatal("/proc/self/fdinfo");
@@ -58,8 +56,8 @@ outside_read(int pidfd)
 	/* One number, and not 0: it is of our namespace, and of none below. */
 	if (strchr(line, '\t') == NULL && strcmp(line, "0") != 0)
 		return (NULL);
-	return ("inside of a session, or of a container, a user's own suite "
-	    "is out of reach: call sbxctl outside");
+	return ("inside of a session, or of a container, a suite that runs "
+	    "outside of it is out of reach: call sbxctl outside");
 }
 
 const char *

@@ -1,7 +1,9 @@
 /*
- * In a user's own suite a session's processes have the client's uid. That
- * they cannot reach the socket is a matter of mounts; this is a second wall:
- * who connects has to live in our pid namespace, where no session does.
+ * A session's processes have a uid that is let in: in a user's own suite the
+ * client's, and in root's that of any user whose own suite runs it. That they
+ * cannot reach the socket is a matter of mounts; this is a second wall: who
+ * connects, if not root, has to live in our pid namespace, where no session
+ * does.
  */
 #ifndef PRIVSEP_OUTSIDE_H
 #define PRIVSEP_OUTSIDE_H
@@ -9,8 +11,8 @@
 #include <stdbool.h>
 
 /* Opens what tells; before the process is confined. Returns the folder that
- * has to stay readable, O_PATH; -1 in root's suite, where all pass. bare: the
- * socket is not hidden, so that this is the only wall. */
+ * has to stay readable, O_PATH. bare: the socket is not hidden, so that this is
+ * the only wall. */
 int	outside_begin(bool bare);
 /* NULL, or why who connected this socket is none for a client. Kernels before
  * 6.5 cannot tell: NULL, unless the socket is bare. */

@@ -47,6 +47,12 @@ theirs_body()
 	wait "$live" || atf_fail "status $? of cat"
 	atf_check -o match:"^$sid .*ended" -o match:"^$kept .*ended" sbxctl ls
 	int_same "$before" "$(int_bytes "$P")" "the project has changed"
+	# Not from a pid namespace below the suite's, as sessions of users' own
+	# suites have, whoever let the socket be seen in there.
+	int_refused 1 'inside of a session, or of a container' setpriv \
+	    --reuid "$int_user" --clear-groups unshare -Upf sbxctl ls
+	atf_check -o match:"^$sid" setpriv --reuid "$int_user" --clear-groups \
+	    unshare -U sbxctl ls
 	# The owner, asked the same, does.
 	sid=$kept
 	atf_check -o match:'REMOVE: OK' "$tools/client" \
