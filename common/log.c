@@ -1,15 +1,20 @@
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "escape.h"
 #include "log.h"
 
 static const char	*log_name = "sbx";
 static int		 log_verbose;
+static bool		 log_timed;
 static int		 log_fatal_fd = -1;
 static void		(*log_fatal_call)(void);
 
@@ -18,6 +23,34 @@ log_init(const char *name, int verbose)
 {
 	log_name = name;
 	log_verbose = verbose;
+}
+
+/*
+ * By whom it listens to, not by JOURNAL_STREAM: helpers have no environment.
+ * A journal's namespace has a folder beside the journal's, with its name after
+ * a dot.
+ */
+static bool
+log_is_journal(void)
+{
+	static const char	journal[] = "/run/systemd/journal";
+	struct sockaddr_un	sun = { .sun_family = AF_UNSPEC };
+	socklen_t		len = sizeof(sun);
+	size_t			n = sizeof(journal) - 1;
+
+	return (getpeername(STDERR_FILENO, (struct sockaddr *)&sun, &len) ==
+	    0 && sun.sun_family == AF_UNIX && len <= sizeof(sun) &&
+	    strncmp(sun.sun_path, journal, n) == 0 &&
+	    (sun.sun_path[n] == '/' || sun.sun_path[n] == '.'));
+}
+
+void
+log_times(void)
+{
+	int	saved = errno;
+
+	log_timed = !isatty(STDERR_FILENO) && !log_is_journal();
+	errno = saved;
 }
 
 void
@@ -47,18 +80,23 @@ log_end(void)
 static void __attribute__((format(printf, 4, 0)))
 log_line(int fd, const char *level, int errnum, const char *fmt, va_list ap)
 {
-	char	text[2048], line[4400], *seen;
+	char	text[2048], line[4400], when[CLOCK_UTC + 1] = "", *seen;
 	int	n;
 
+	if (log_timed && fd == STDERR_FILENO) {
+		clock_now(when);
+		strlcat(when, " ", sizeof(when));
+	}
 	vsnprintf(text, sizeof(text), fmt, ap);
 	/* A log line is read on a terminal: nothing in it may drive that. */
 	seen = escape_text(text, strlen(text), "");
 	if (errnum != 0)
-		n = snprintf(line, sizeof(line), "%s: %s%s: %s\n", log_name,
-		    level, seen != NULL ? seen : "", strerror(errnum));
+		n = snprintf(line, sizeof(line), "%s%s: %s%s: %s\n", when,
+		    log_name, level, seen != NULL ? seen : "",
+		    strerror(errnum));
 	else
-		n = snprintf(line, sizeof(line), "%s: %s%s\n", log_name, level,
-		    seen != NULL ? seen : "out of memory");
+		n = snprintf(line, sizeof(line), "%s%s: %s%s\n", when,
+		    log_name, level, seen != NULL ? seen : "out of memory");
 	free(seen);
 	if (n < 0)
 		return;

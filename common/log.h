@@ -1,5 +1,6 @@
 /*
- * One line to stderr: "sbxd: level: text", made visible as escape.h says.
+ * One line to stderr: "sbxd: level: text" or "TIME sbxd: level: text", made
+ * visible as escape.h says.
  * Levels are syslog's; debug only by -v.
  */
 #ifndef COMMON_LOG_H
@@ -8,6 +9,9 @@
 #define LOG_FMT(a, b)	__attribute__((format(printf, a, b)))
 
 void	log_init(const char *name, int verbose);
+/* From here on a line begins with its time, where nobody else adds one: not on
+ * a terminal, nor in the journal. Before the process confines itself. */
+void	log_times(void);
 /* fatal's line goes to this descriptor too, -1: no more. */
 void	log_fatal_to(int fd);
 /* fatal calls it before it ends the process; NULL: no more. */

@@ -28,6 +28,7 @@ proc_begin(const char *name, int first_free)
 	int		fd;
 
 	log_init(name, 0);
+	log_times();
 	for (fd = 0; fd < PROC_FD; fd++)
 		if (fcntl(fd, F_GETFD) == -1)
 			fatalx("descriptor %d is closed: this program is "

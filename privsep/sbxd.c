@@ -278,6 +278,9 @@ main(int argc, char **argv)
 	log_init("sbxd", 0);
 	options(argc, argv, &check, &verbose);
 	log_init("sbxd", check ? 0 : verbose);
+	/* What -n says is for who asks, and no log. */
+	if (!check)
+		log_times();
 	sbxd.conf.verbose = verbose;
 	sbxd.ready = -1;
 	if (sbxd.conf.embedded) {

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/escape.h"
 #include "../common/log.h"
 #include "sbxd.h"
@@ -88,11 +88,9 @@ int
 audit(const char *what, const struct session *s, const char *root, uid_t peer,
     const struct strv *paths, const char *fmt, ...)
 {
-	char		detail[512], when[32], *line, *seen, *list = NULL;
-	char		*where = NULL;
+	char		detail[512], when[CLOCK_UTC], *line, *seen;
+	char		*list = NULL, *where = NULL;
 	struct strv	 one = { 1, &root };
-	struct tm	tm;
-	time_t		now = time(NULL);
 	va_list		ap;
 	int		e, n, r = -1;
 
@@ -105,9 +103,7 @@ audit(const char *what, const struct session *s, const char *root, uid_t peer,
 		list = audit_paths(paths);
 	if (root != NULL)
 		where = audit_paths(&one);
-	if (gmtime_r(&now, &tm) == NULL ||
-	    strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		strlcpy(when, "-", sizeof(when));
+	clock_now(when);
 	n = asprintf(&line, "%s %s session=%s%s%s peer=%u%s%s %s\n", when,
 	    what, s->rec.r.session, where != NULL ? " root=" : "", where !=
 	    NULL ? where : "", (unsigned int)peer, list != NULL ? " paths=" :

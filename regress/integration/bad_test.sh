@@ -202,7 +202,7 @@ usage_body()
 	atf_check -o match:'^usage: sbxd' sbxd --help
 	int_refused 125 'the one above it' \
 	    env SBX_STATE=/no/such/folder sbxctl run -- true
-	atf_check -s exit:1 -e match:/no/such sbxd -n -f /no/such/file
+	atf_check -s exit:1 -e match:'^sbxd: .*/no/such' sbxd -n -f /no/such/file
 }
 
 atf_test_case state_unfit
@@ -480,7 +480,7 @@ starts_not()
 	echo "$2" >conf
 	sbxd -d -f "$PWD/conf" >out 2>err </dev/null && got=0 || got=$?
 	atf_check_equal 1 "$got"
-	grep -q "fatal: .*$1" err || atf_fail "not $1: $(cat err)"
+	grep -q "^20[0-9T:-]*Z sbxd: fatal: .*$1" err || atf_fail "not $1: $(cat err)"
 	int_clean_check
 }
 starts_body()
