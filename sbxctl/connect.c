@@ -151,13 +151,13 @@ conn_hello(struct conn *c)
 		    "log, or restart it", c->path, CONN_HELLO_MS / 1000);
 	if (r == -1)
 		fail("%s: %s instead of HELLO: this is no socket of sbxd's, "
-		    "or one of another version", c->path,
+		    "or one of another version: look at SBX_STATE", c->path,
 		    why != NULL ? why : strerror(errno));
 	if (msg.type == MSG_ERROR)
 		conn_refused(&msg);
 	if (msg.type != MSG_HELLO)
-		fail("%s: %s instead of HELLO: this is no socket of sbxd's",
-		    c->path, proto_name(msg.type));
+		fail("%s: %s instead of HELLO: this is no socket of sbxd's: "
+		    "look at SBX_STATE", c->path, proto_name(msg.type));
 	hello = msg.body;
 	if (hello->protocol != PROTO_VERSION)
 		fail("%s: the suite (%s) speaks protocol %llu, this sbxctl "

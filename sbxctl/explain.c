@@ -26,8 +26,8 @@ explain_path(const char *path)
 		free(cwd);
 	}
 	if (strlen(full) > LIMIT_PATH)
-		fail("explain %.40s...: longer than %d bytes: no path is",
-		    path, LIMIT_PATH);
+		fail("explain %.40s...: longer than %d bytes: give a "
+		    "shorter one", path, LIMIT_PATH);
 	return (full);
 }
 

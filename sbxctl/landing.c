@@ -162,8 +162,8 @@ discard_paths(const struct roots *roots, const char *root,
 		if (*opts->argv[i] == '\0')
 			fail("discard: an empty path: name one");
 		if (path_clean(cwd, opts->argv[i], clean, sizeof(clean)) == -1)
-			fail("discard: %.40s...: longer than %d bytes",
-			    opts->argv[i], LIMIT_PATH);
+			fail("discard: %.40s...: longer than %d bytes: give a "
+			    "shorter one", opts->argv[i], LIMIT_PATH);
 		root = discard_root(roots, root, opts->argv[i], clean);
 		/* The root itself stands for all there is. */
 		paths->v[paths->n++] = copy(path_below(root, clean));

@@ -1,8 +1,61 @@
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sbxctl.h"
+
+/* Slips between two words: a letter that is wrong, missing, too many, or
+ * swapped with its neighbour. Words of more than NEAR_MAX are no slip. */
+#define NEAR_MAX	24
+
+static unsigned int
+near_least(unsigned int a, unsigned int b)
+{
+	return (a < b ? a : b);
+}
+
+static unsigned int
+near_slips(const char *a, const char *b)
+{
+	unsigned int	d[NEAR_MAX + 1][NEAR_MAX + 1], cost;
+	size_t		i, j, n = strlen(a), m = strlen(b);
+
+	if (n > NEAR_MAX || m > NEAR_MAX)
+		return (NEAR_MAX);
+	for (i = 0; i <= n; i++)
+		for (j = 0; j <= m; j++) {
+			if (i == 0 || j == 0) {
+				d[i][j] = (unsigned int)(i + j);
+				continue;
+			}
+			cost = a[i - 1] != b[j - 1];
+			d[i][j] = near_least(d[i - 1][j - 1] + cost,
+			    near_least(d[i - 1][j], d[i][j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1])
+				d[i][j] = near_least(d[i][j],
+				    d[i - 2][j - 2] + 1);
+		}
+	return (d[n][m]);
+}
+
+bool
+near_enough(const char *word, const char *meant, unsigned int *slips)
+{
+	unsigned int	n = near_slips(word, meant);
+	size_t		len = strlen(meant);
+
+	/* The beginning of a word is meant for it; else less than half of it
+	 * may be wrong. */
+	if (len > strlen(word) && strlen(word) > 1 &&
+	    strncmp(word, meant, strlen(word)) == 0)
+		n = 1;
+	if (n > 2 || 2 * n >= len || n >= *slips)
+		return (false);
+	*slips = n;
+	return (true);
+}
 
 /* The option that arg names; a long one's value may stand after a "=". */
 static const struct option *
@@ -25,6 +78,23 @@ options_find(const struct command *cmd, const char *arg, const char **value)
 	return (NULL);
 }
 
+/* The one that a slip was meant for, or NULL. */
+static const struct option *
+options_meant(const struct command *cmd, const char *arg)
+{
+	const struct option	*meant = NULL;
+	unsigned int		 slips = UINT_MAX;
+	size_t			 i;
+	char			*word = need(strndup(arg, strcspn(arg, "=")));
+
+	for (i = 0; i < cmd->noptions; i++)
+		if (strncmp(word, "--", 2) == 0 && word[2] != '\0' &&
+		    near_enough(word + 2, cmd->options[i].word + 2, &slips))
+			meant = &cmd->options[i];
+	free(word);
+	return (meant);
+}
+
 /* All that the command takes: "--json, -o FILE". */
 static char *
 options_accepted(const struct command *cmd)
@@ -37,8 +107,6 @@ options_accepted(const struct command *cmd)
 		fprintf(fp, "%s%s%s%s", i == 0 ? "" : ", ",
 		    cmd->options[i].word, cmd->options[i].meta ? " " : "",
 		    cmd->options[i].meta ? cmd->options[i].meta : "");
-	if (cmd->noptions == 0)
-		fputs("no option", fp);
 	fclose(fp);
 	return (need(text));
 }
@@ -96,6 +164,20 @@ options_set(const struct command *cmd, const struct option *o,
 	}
 }
 
+static void __attribute__((noreturn))
+options_unknown(const struct command *cmd, const char *arg)
+{
+	const struct option	*meant = options_meant(cmd, arg);
+
+	if (cmd->noptions == 0)
+		fail_usage("%s: %s: unknown option: it takes none: sbxctl %s",
+		    cmd->word, arg, options_usage(cmd));
+	fail_usage("%s: %s: unknown option: %s%s%saccepted are %s",
+	    cmd->word, arg, meant != NULL ? "is " : "", meant != NULL ?
+	    meant->word : "", meant != NULL ? " meant? " : "",
+	    options_accepted(cmd));
+}
+
 /* One option at argv[i]; returns the place of the next word. */
 static int
 options_one(const struct command *cmd, int argc, char **argv, int i,
@@ -110,8 +192,7 @@ options_one(const struct command *cmd, int argc, char **argv, int i,
 		exit(done(0));
 	}
 	if ((o = options_find(cmd, argv[i], &value)) == NULL)
-		fail_usage("%s: %s: unknown option: accepted are %s",
-		    cmd->word, argv[i], options_accepted(cmd));
+		options_unknown(cmd, argv[i]);
 	if (o->kind == OPTION_FLAG) {
 		if (value != NULL)
 			fail_usage("%s: %s: takes no value: give %s alone",

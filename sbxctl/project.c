@@ -86,7 +86,8 @@ project_check(const char *given, const char *path, const struct who *who)
 		    who_name(st.st_uid));
 	if (st.st_uid != who->uid)
 		fail("%s: owned by %s, not by you (%s): only its owner runs "
-		    "sessions in it", given, who_name(st.st_uid), who->user);
+		    "sessions in it: name a folder of yours by --repo DIR",
+		    given, who_name(st.st_uid), who->user);
 	if (!who->as && access(path, R_OK | X_OK) == -1)
 		fail("%s: %s: make it readable and searchable for %s", given,
 		    strerror(errno), who->user);
@@ -175,8 +176,8 @@ project_path(const char *option, const char *in, const struct who *who,
 			return (real);
 	}
 	if (path_clean(base, rest, out, sizeof(out)) == -1)
-		fail("%s %.40s...: %s: the limit is %d bytes", option, in,
-		    strerror(errno), LIMIT_PATH);
+		fail("%s %.40s...: %s: the limit is %d bytes: give a shorter "
+		    "one", option, in, strerror(errno), LIMIT_PATH);
 	return (copy(out));
 }
 

@@ -383,6 +383,9 @@ patch_special(const char *file, const struct review *r)
 
 	if (stat(file, &st) == -1 || S_ISREG(st.st_mode))
 		return (false);
+	if (S_ISDIR(st.st_mode))
+		fail("-o %s: a folder: name a file, like %s%spatch", file,
+		    file, file[strlen(file) - 1] == '/' ? "" : "/");
 	if ((fd = open(file, O_WRONLY | O_CLOEXEC)) == -1 ||
 	    put_all(fd, r->patch, r->patchlen) == -1 || close(fd) == -1)
 		fail("-o %s: %s: nothing whole was written: name a file",
@@ -416,7 +419,8 @@ patch_file(const char *file, const struct review *r)
 	    close(fd) == -1 || rename(temp, real) == -1) {
 		saved = errno;
 		unlink(temp);
-		fail("-o %s: %s: nothing was written", file, strerror(saved));
+		fail("-o %s: %s: nothing was written: make room, or name a "
+		    "file elsewhere", file, strerror(saved));
 	}
 	free(real);
 	free(temp);
@@ -444,8 +448,8 @@ patch_main(struct options *opts)
 	if (strcmp(opts->file, "-") != 0)
 		patch_file(opts->file, &r);
 	else if (put_all(STDOUT_FILENO, r.patch, r.patchlen) == -1)
-		fail("standard output: %s: not all was written",
-		    strerror(errno));
+		fail("standard output: %s: not all was written: make room "
+		    "there, or give -o FILE", strerror(errno));
 	if (strcmp(opts->file, "-") != 0)
 		out_form(opts)->patch(&r, opts->file);
 	fflush(stdout);

@@ -53,10 +53,13 @@ run_env_check(const char *command, const struct words *words)
 	size_t	i;
 
 	for (i = 0; i < words->n; i++) {
+		if (strchr(words->v[i], '=') == NULL)
+			fail_usage("%s: --env %s: no value: give --env "
+			    "%s=VALUE", command, words->v[i], *words->v[i] !=
+			    '\0' ? words->v[i] : "NAME");
 		if (!env_valid(words->v[i]))
-			fail_usage("%s: --env \"%s\": not NAME=VALUE: say "
-			    "which value the variable is to have", command,
-			    words->v[i]);
+			fail_usage("%s: --env %s: no name before the \"=\": "
+			    "give --env NAME=VALUE", command, words->v[i]);
 		if (env_never(words->v[i]))
 			fail("--env %.*s: this name never enters a session: "
 			    "leave it out",
@@ -176,12 +179,13 @@ run_words(const char *what, const char *const *v, size_t n)
 	size_t	i;
 
 	if (n > LIMIT_ARGC)
-		fail("%s: %zu words: the limit is %d", what, n, LIMIT_ARGC);
+		fail("%s: %zu words: the limit is %d: leave some out", what,
+		    n, LIMIT_ARGC);
 	for (i = 0; i < n; i++)
 		if (strlen(v[i]) > RUN_WORD_MAX)
 			fail("%s: %.40s...: longer than %zu bytes: no program "
-			    "can be given such a word", what, v[i],
-			    RUN_WORD_MAX);
+			    "can be given such a word: put it in a file", what,
+			    v[i], RUN_WORD_MAX);
 }
 
 /* A session that nobody is attached to at first has a terminal as well: its

@@ -82,7 +82,7 @@ int
 done(int status)
 {
 	if (fflush(stdout) == EOF || ferror(stdout))
-		fail("standard output: %s: not all was written",
-		    strerror(errno));
+		fail("standard output: %s: not all was written: make room "
+		    "there, or write elsewhere", strerror(errno));
 	return (status);
 }

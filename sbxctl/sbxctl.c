@@ -2,6 +2,7 @@
  * sbxctl: runs commands in sessions, shows what they changed, lands it.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -182,23 +183,43 @@ help_print(FILE *fp)
 		help_line(fp, i == 0 ? "usage:" : "      ", &commands[i]);
 }
 
+static void __attribute__((noreturn))
+command_unknown(const char *word)
+{
+	const char	*meant = NULL;
+	unsigned int	 slips = UINT_MAX;
+	size_t		 i;
+
+	if (*word == '\0')
+		fail_usage("an empty command: name one, \"sbxctl help\" lists "
+		    "them");
+	if (*word == '-')
+		fail_usage("%s: unknown option: sbxctl's own are --help and "
+		    "--version, others come after a command: \"sbxctl help\" "
+		    "lists them", word);
+	for (i = 0; i < COUNT(commands); i++)
+		if (near_enough(word, commands[i].word, &slips))
+			meant = commands[i].word;
+	if (meant != NULL)
+		fail_usage("%s: unknown command: is \"sbxctl %s\" meant? "
+		    "\"sbxctl help\" lists them", word, meant);
+	fail_usage("%s: unknown command: \"sbxctl help\" lists them; to run "
+	    "it in a session: sbxctl run %s", word, word);
+}
+
 static const struct command *
 command_find(const char *word)
 {
-	char	accepted[256] = "";
 	size_t	i;
 
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		word = "help";
 	if (strcmp(word, "--version") == 0)
 		word = "version";
-	for (i = 0; i < COUNT(commands); i++) {
+	for (i = 0; i < COUNT(commands); i++)
 		if (strcmp(commands[i].word, word) == 0)
 			return (&commands[i]);
-		strlcat(accepted, i == 0 ? "" : ", ", sizeof(accepted));
-		strlcat(accepted, commands[i].word, sizeof(accepted));
-	}
-	fail_usage("%s: unknown command: accepted are %s", word, accepted);
+	command_unknown(word);
 }
 
 static int
@@ -220,8 +241,8 @@ outside_only(const struct command *cmd)
 
 	if (sid == NULL || cmd->run == help_main || cmd->run == version_main)
 		return;
-	fail("%s: this is the inside of session %s: sbxctl works outside only",
-	    cmd->word, sid);
+	fail("%s: this is the inside of session %s: sbxctl works outside "
+	    "only: call it there", cmd->word, sid);
 }
 
 /* What our caller has closed must not become a socket of ours: it reads as

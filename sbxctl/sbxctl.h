@@ -64,6 +64,9 @@ struct command {
 
 /* Fills opts; a word that is not in the table ends sbxctl with EXIT_USAGE. */
 void	options_parse(const struct command *, int, char **, struct options *);
+/* What was typed may be a slip for this word, with fewer than *slips, which is
+ * set then. */
+bool	near_enough(const char *word, const char *meant, unsigned int *slips);
 /* "run [--repo DIR] ... [--] CMD...", malloc'ed. */
 char	*options_usage(const struct command *);
 

@@ -69,8 +69,8 @@ who_groups(const struct passwd *pw, struct who *who)
 
 	list = need(calloc((size_t)n, sizeof(*list)));
 	if (getgrouplist(pw->pw_name, pw->pw_gid, list, &n) == -1)
-		fail("%s is in more than %d groups: that is the limit",
-		    pw->pw_name, LIMIT_GROUPS);
+		fail("%s is in more than %d groups, which is the limit: take "
+		    "it out of some", pw->pw_name, LIMIT_GROUPS);
 	who->groups = need(calloc((size_t)n + 1, sizeof(*who->groups)));
 	for (i = 0; i < n; i++)
 		who->groups[i] = list[i];
@@ -103,7 +103,7 @@ who_find(const char *as, struct who *who)
 	who->user = pw != NULL ? copy(pw->pw_name) : who_name(who->uid);
 	if (!utf8_valid(who->user, strlen(who->user)))
 		fail("%s: a user name that is not UTF-8: sessions of such "
-		    "users cannot be named", who->user);
+		    "users cannot be named: rename it", who->user);
 	who->shell = copy(pw != NULL && *pw->pw_shell != '\0' ?
 	    pw->pw_shell : "/bin/sh");
 	who_home(pw, who);

@@ -167,7 +167,7 @@ usage_body()
 	int_tools
 	int_who root
 	cd "$P" || atf_fail cd
-	int_refused 2 'accepted are run' sbxctl nonsense
+	int_refused 2 'sbxctl help' sbxctl nonsense
 	int_refused 2 --nonsense sbxctl run --nonsense -- true
 	int_refused 2 --repo sbxctl run --repo
 	int_refused 2 --keep sbxctl run --keep=yes -- true

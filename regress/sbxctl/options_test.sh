@@ -14,10 +14,19 @@ usage() {
 
 atf_test_case command
 command_body() {
-	usage 'foo: unknown command: accepted are run, ls, show, changes, diff, patch, apply, discard, rm, stop, kill, resume, explain, du, gc, doctor, version, new, attach, exec, help$' foo
-	usage ': unknown command: accepted are run' ''
-	usage '-x: unknown command: accepted' -x
+	usage 'nosuchcmd: unknown command: "sbxctl help" lists them; to run it in a session: sbxctl run nosuchcmd$' nosuchcmd
+	usage 'an empty command: name one, "sbxctl help" lists them$' ''
+	usage '-x: unknown option: .*--help and --version.*"sbxctl help"' -x
 	usage 'a<U+000A>b<U+001B>: unknown command' "$(printf 'a\nb\033')"
+	# A slip names what was meant, anything else does not.
+	for w in aply:apply appyl:apply change:changes dif:diff rn:run \
+	    explian:explain attatch:attach dis:discard; do
+		usage "${w%:*}: unknown command: is \"sbxctl ${w#*:}\" meant? \"sbxctl help\" lists them\$" "${w%:*}"
+	done
+	for w in make bash x list vim; do
+		usage "$w: unknown command: \"sbxctl help\" lists" $w
+	done
+	usage 'aply: unknown command: is "sbxctl apply" meant' help aply
 	atf_check -s exit:2 -o empty -e match:'usage: sbxctl run' sbxctl
 	atf_check -o match:'usage: sbxctl run .*--repo DIR' sbxctl help
 	atf_check -o match:'usage: sbxctl run' sbxctl --help
@@ -27,7 +36,7 @@ command_body() {
 
 atf_test_case unknown_option
 unknown_option_body() {
-	usage 'run: --hid: unknown option: accepted are --repo DIR, --name NAME, --hide PATH, --ro PATH, --no-network, --env NAME=VALUE, --as USER, --keep, --raw$' run --hid x -- true
+	usage 'run: --hid: unknown option: is --hide meant? accepted are --repo DIR, --name NAME, --hide PATH, --ro PATH, --no-network, --env NAME=VALUE, --as USER, --keep, --raw$' run --hid x -- true
 	usage 'run: -k: unknown option: accepted' run -k true
 	usage 'gc: --all: unknown option: accepted are --older AGE, --dry-run, --discard, --json$' gc --all
 	usage 'explain: PATH .SESSION. is missing' explain
@@ -51,7 +60,7 @@ unknown_option_body() {
 	usage 'discard: --all: unknown option: accepted are --repo DIR, --yes, --json$' \
 	    discard --all
 	usage 'rm: -f: unknown option: accepted are --discard, --json$' rm -f
-	usage 'help: --json: unknown option: accepted are no option$' \
+	usage 'help: --json: unknown option: it takes none: sbxctl help .COMMAND.$' \
 	    help --json
 }
 
@@ -63,8 +72,13 @@ values_body() {
 	    run --keep=yes true
 	usage 'diff: --repo: given twice (a, b): give it once$' \
 	    diff --repo a --repo=b
-	usage 'run: --env "FOO": not NAME=VALUE: say which.*' run --env FOO true
-	usage 'run: --env "=x": not NAME=VALUE: say which.*' run --env =x true
+	usage 'run: --env FOO: no value: give --env FOO=VALUE$' \
+	    run --env FOO true
+	usage 'exec: --env FOO: no value: give --env FOO=VALUE$' \
+	    exec --env FOO x true
+	usage 'run: --env : no value: give --env NAME=VALUE$' run --env '' true
+	usage 'run: --env =x: no name before the "=": give --env NAME=VALUE$' \
+	    run --env =x true
 	usage 'patch: -o FILE is missing' patch
 	usage 'apply: --yes and --digest 00: give one' apply --yes --digest 00
 	usage 'apply: --digest xyz: not 64 hexadecimal digits' \

@@ -235,8 +235,11 @@ patch_body() {
 	[ -c /dev/null ] || atf_fail "/dev/null was replaced"
 	atf_check -s exit:1 -o empty -e match:'^sbxctl: -o /no/such/p: ' \
 	    sbxctl patch one -o /no/such/p
-	atf_check -s exit:1 -o empty -e match:'^sbxctl: -o d: ' \
-	    sbxctl patch one -o d
+	for d in d / d/ d/.; do
+		atf_check -s exit:1 -o empty \
+		    -e inline:"sbxctl: -o $d: a folder: name a file, like ${d%/}/patch\n" \
+		    sbxctl patch one -o $d
+	done
 	fake_stop
 	# Nothing half: neither for a short patch nor for a full disk.
 	echo old >keep
