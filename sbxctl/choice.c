@@ -3,6 +3,7 @@
  * an answer everything is kept.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,37 @@ choice_view(struct conn *c, const struct after *a, const struct roots *roots,
 	reviews_free(&all);
 }
 
+/* Asked once more: one letter is typed by mistake, and nothing brings back
+ * what it takes. Anything but yes keeps, so that a hang-up is not asked
+ * again. */
+static void
+choice_discard(struct conn *c, const struct after *a,
+    const struct reviews *all)
+{
+	static const char *const	words[] = { "yes", "no", NULL };
+	uint64_t			n = all->sum.sum.files;
+	char				question[96];
+
+	if (n == 0)
+		snprintf(question, sizeof(question), "discard all of it? "
+		    "[y/N] ");
+	else
+		snprintf(question, sizeof(question), "discard %" PRIu64
+		    " file%s? [y/N] ", n, n == 1 ? "" : "s");
+	if (choice_ask(question, words) != 'y') {
+		choice_kept(a->session, all);
+		return;
+	}
+	if (!choice_remove(c, a->session, true))
+		return;
+	if (n == 0)
+		say("session %s: what does not land is discarded, and the "
+		    "session removed", a->session);
+	else
+		say("session %s: %" PRIu64 " file%s discarded, and the session "
+		    "removed", a->session, n, n == 1 ? "" : "s");
+}
+
 static void
 choice_make(struct conn *c, const struct after *a, const struct roots *roots,
     const struct reviews *found)
@@ -206,7 +238,7 @@ choice_make(struct conn *c, const struct after *a, const struct roots *roots,
 			choice_apply(c, a, found);
 			return;
 		case 'd':
-			choice_remove(c, a->session, true);
+			choice_discard(c, a, found);
 			return;
 		case 'v':
 			choice_view(c, a, roots, found);

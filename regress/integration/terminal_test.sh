@@ -59,6 +59,9 @@ choice_one()
 		expect A  disc
 		expect ?
 		send discard\n
+		expect discard 1 file? [y/N]
+		send y\n
+		expect 1 file discarded, and the session removed
 		end
 	EOT
 	int_state_check

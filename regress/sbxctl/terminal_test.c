@@ -451,8 +451,6 @@ ATF_TC_BODY(choice, tc)
 	fake_start("changes");
 	choose("a\r", "APPLY", "^DISCARD\\|^discard 1");
 	choose("  Apply \r", "APPLY", "^DISCARD\\|^discard 1");
-	choose("d\r", "discard 1", "^APPLY");
-	choose("discard\r", "discard 1", "^APPLY");
 	choose("k\r", NULL, none);
 	choose("\r", NULL, none);
 	choose("\004", NULL, none);
@@ -461,6 +459,61 @@ ATF_TC_BODY(choice, tc)
 	choose("v\r", "PATCH", none);
 	choose("\003", NULL, none);
 	choose("\034", NULL, none);
+	fake_stop();
+}
+
+/* A discard is asked once more; only a yes is one. */
+static void
+discard(const char *answer, bool gone)
+{
+	struct pty	p;
+
+	forget();
+	start(&p, "run", "exit:9", NULL);
+	p.answers = true;
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "d\r");
+	pty_expect(&p, "discard 6 files? [y/N] ");
+	not_asked("^discard 1");
+	if (answer == NULL)
+		kill(p.pid, SIGTERM);
+	else
+		pty_say(&p, answer);
+	pty_expect(&p, gone ? "sbxctl: session aaaabbbbcccc: 6 files "
+	    "discarded, and the session removed\r\n" :
+	    "sbxctl: session aaaabbbbcccc is kept: 6 files changed");
+	ends(&p, 9);
+	if (gone)
+		asked("discard 1");
+	else
+		not_asked("^discard 1");
+	not_asked("^APPLY\\|^DISCARD");
+	pty_free(&p);
+}
+
+ATF_TC_WITHOUT_HEAD(choice_discards);
+ATF_TC_BODY(choice_discards, tc)
+{
+	struct pty	p;
+
+	fake_start("changes");
+	discard("y\r", true);
+	discard(" Yes\r", true);
+	discard("what\ryes\r", true);
+	discard("n\r", false);
+	discard("\r", false);
+	discard("\004", false);
+	discard("\003", false);
+	discard(NULL, false);
+	/* The word too; and nobody is there to hear the second question. */
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "discard\r");
+	pty_expect(&p, "? [y/N] ");
+	pty_hangup(&p);
+	ATF_CHECK(WIFEXITED(pty_wait(&p, 5000)));
+	not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+	pty_free(&p);
 	fake_stop();
 }
 
@@ -663,6 +716,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, terminated);
 	ATF_TP_ADD_TC(tp, stopped);
 	ATF_TP_ADD_TC(tp, choice);
+	ATF_TP_ADD_TC(tp, choice_discards);
 	ATF_TP_ADD_TC(tp, choice_hangup);
 	ATF_TP_ADD_TC(tp, choice_typed_ahead);
 	ATF_TP_ADD_TC(tp, choice_late);
