@@ -29,6 +29,30 @@ static const struct {
 	{ "stderr", "/proc/self/fd/2" },
 };
 
+/* Folders with what the session puts there. */
+static const char *const dev_dirs[] = { "pts", "shm" };
+
+enum dev_kind
+dev_kind(const char *path)
+{
+	size_t	i, len = strcspn(path, "/");
+
+	if (path[len] == '\0')
+		for (i = 0; i < sizeof(dev_nodes) / sizeof(dev_nodes[0]); i++)
+			if (strcmp(dev_nodes[i], path) == 0)
+				return (DEV_NODE);
+	for (i = 0; i < sizeof(dev_dirs) / sizeof(dev_dirs[0]); i++)
+		if (strlen(dev_dirs[i]) == len &&
+		    strncmp(dev_dirs[i], path, len) == 0)
+			return (DEV_OWN);
+	/* Where they lead is a matter of who asks. */
+	for (i = 0; i < sizeof(dev_links) / sizeof(dev_links[0]); i++)
+		if (strlen(dev_links[i].name) == len &&
+		    strncmp(dev_links[i].name, path, len) == 0)
+			return (DEV_OWN);
+	return (len == 0 ? DEV_OWN : DEV_NONE);
+}
+
 /* Attaches mnt at a name in the new /dev, which is there. */
 static int
 dev_put(int dev, const char *name, int mnt)

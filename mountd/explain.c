@@ -118,11 +118,35 @@ say_sys(struct explain *e, const char *path)
 	    "the machine's sysfs, read-only, without what is mounted in it"));
 }
 
+/* No session can add to it, so that what it has is known. */
+static int
+say_dev(struct explain *e, const char *path)
+{
+	static const char	dev[] = "/dev";
+
+	switch (dev_kind(path_below(dev, path))) {
+	case DEV_NODE:
+		return (explain_say(e, "device", "fresh", dev, "the machine's "
+		    "own, which every session has"));
+	case DEV_NONE:
+		return (explain_say(e, "missing", "fresh", dev, "of the "
+		    "machine's devices a session has null, zero, full, random, "
+		    "urandom and tty"));
+	case DEV_OWN:
+		break;
+	}
+	return (explain_say(e, "own", "fresh", dev, "terminals, shared memory "
+	    "and links of the session's own, and a few of the machine's "
+	    "devices"));
+}
+
 static int
 say_fresh(struct explain *e, const char *path)
 {
 	const char	*fresh = fresh_over(path);
 
+	if (strcmp(fresh, "/dev") == 0)
+		return (say_dev(e, path));
 	if (strcmp(fresh, "/sys") == 0)
 		return (say_sys(e, path));
 	if (e->resolver[0] != '\0' && strcmp(path, e->resolver) == 0)
@@ -173,7 +197,7 @@ say_there(struct explain *e, int top, int low, bool dir, bool moved)
 	if (fstat(fd, &st) == 0 && (S_ISCHR(st.st_mode) ||
 	    S_ISBLK(st.st_mode)))
 		return (explain_say(e, "denied", rule, of,
-		    "a device: none opens outside /dev"));
+		    "a device: none but those of /dev can be opened"));
 	if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) &&
 	    sockets_covered(&e->plan, e->target))
 		return (explain_say(e, "covered", rule, of,

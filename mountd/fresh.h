@@ -31,6 +31,9 @@ int	fresh_make(struct fresh *);
 /* Attaches and closes them, all but the face. */
 int	fresh_attach(struct fresh *, int tree, uid_t, gid_t);
 int	dev_make(void);
+/* What a session's /dev has at this path in it. */
+enum dev_kind { DEV_NONE, DEV_NODE, DEV_OWN };
+enum dev_kind dev_kind(const char *path);
 
 /* pidns: checked to be a session's. */
 int	proc_attach(int tree, int face, int pidns);

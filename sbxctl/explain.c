@@ -9,11 +9,12 @@
 #include "../common/fields.h"
 #include "sbxctl.h"
 
-/* Links and ".." in it are the session's to follow: nothing is folded. */
+/* Links and ".." in it are the session's to follow: all that is folded is a
+ * slash that comes twice. */
 static char *
 explain_path(const char *path)
 {
-	char	*cwd, *full;
+	char	*cwd, *full, *in, *out;
 
 	if (*path == '\0')
 		fail("explain: an empty path: name a file or folder");
@@ -25,6 +26,10 @@ explain_path(const char *path)
 			fail("out of memory");
 		free(cwd);
 	}
+	for (in = out = full; *in != '\0'; in++)
+		if (in[0] != '/' || in[1] != '/')
+			*out++ = *in;
+	*out = '\0';
 	if (strlen(full) > LIMIT_PATH)
 		fail("explain %.40s...: longer than %d bytes: give a "
 		    "shorter one", path, LIMIT_PATH);

@@ -75,9 +75,10 @@ static const struct {
 	{ "read-only", "shown, read-only: the real one; writes fail" },
 	{ "hidden", "hidden: nothing of it is shown" },
 	{ "own", "the session's own, not the machine's" },
+	{ "device", "shown: the machine's device itself" },
 	{ "covered", "not shown: an empty stand-in" },
 	{ "missing", "not there" },
-	{ "denied", "not for this user" },
+	{ "denied", "cannot be opened" },
 };
 
 void

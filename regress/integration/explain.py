@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pwd
+import re
 import socket
 import stat
 import subprocess
@@ -115,7 +116,7 @@ def ask(out, words):
                            capture_output=True)
         assert r.returncode == 0, (path, r.returncode, r.stderr)
         answers[path] = json.loads(r.stdout)
-        assert answers[path]["path"] == path
+        assert answers[path]["path"] == re.sub("/+", "/", path)
     json.dump(answers, open(out, "w"))
 
 
@@ -196,6 +197,8 @@ def fits(a, o):
         return o["errno"] in GONE
     if state == "denied":
         return o["errno"] in (errno.EACCES, errno.EPERM, errno.ENXIO)
+    if state == "device":
+        return o["kind"] == "other" or o["errno"] == errno.ENXIO
     if state == "own":
         return "host-only" not in a["target"] or o["errno"] == errno.ENOENT
     return False

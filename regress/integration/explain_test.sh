@@ -79,7 +79,7 @@ agree() {
 	sbxctl run $as --repo "$P" --keep "$@" -- $py open /dev/stdout \
 	    <paths >seen 2>err || atf_fail "run: $(cat err)"
 	$py compare would seen shown read-only hidden own missing denied \
-	    covered || atf_fail "one that would be"
+	    covered device || atf_fail "one that would be"
 	sid=$(sed -n 's/^sbxctl: session \([a-z2-7]*\) is kept.*/\1/p' err)
 	# It changes things, and moves what has hidden things in it.
 	sbxctl resume "$sid" -- sh -c 'mv keys keys2; mv conf conf2
@@ -242,6 +242,19 @@ fresh_in()
 fresh_one()
 {
 	sees own fresh /tmp/anything --repo "$P" $AS
+	# Of the machine's devices those that a session's /dev has.
+	sees device fresh /dev/null --repo "$P" $AS
+	sees device fresh //dev///null --repo "$P" $AS
+	int_json sees.json 'o["path"] == o["target"] == "/dev/null"'
+	sees missing fresh /dev/kmsg --repo "$P" $AS
+	sees missing fresh /dev/null/x --repo "$P" $AS
+	for d in /dev /dev/shm/x /dev/pts /dev/stdin; do
+		sees own fresh "$d" --repo "$P" $AS
+	done
+	mknod -m 0666 "$P/node" c 1 3
+	sees denied project "$P/node" --repo "$P" $AS
+	int_json sees.json '"device" in o["mechanism"]'
+	rm "$P/node"
 	made=$(mktemp -d /tmp/sbx-test.XXXXXX)
 	fresh_in "$made"
 	rm -r "$made"
