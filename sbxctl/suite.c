@@ -104,7 +104,7 @@ suite_is_meant(void)
 char *
 suite_program(void)
 {
-	char	 self[PATH_MAX], *path;
+	char	 self[PATH_MAX], *path, *real;
 	ssize_t	 n;
 
 	n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -112,9 +112,11 @@ suite_program(void)
 		self[n] = '\0';
 		if (asprintf(&path, "%s/../sbin/sbxd", dirname(self)) == -1)
 			fail("out of memory");
-		if (access(path, X_OK) == 0)
-			return (path);
+		real = realpath(path, NULL);
 		free(path);
+		if (real != NULL && access(real, X_OK) == 0)
+			return (real);
+		free(real);
 	}
 	path = copy(SBX_SBINDIR "/sbxd");
 	if (access(path, X_OK) == 0)

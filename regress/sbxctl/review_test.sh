@@ -353,7 +353,9 @@ atf_test_case doctor
 doctor_body() {
 	fake_start
 	atf_check -s exit:1 -e empty -o save:text sbxctl doctor
-	for l in 'ok    kernel ' 'ok    program ' 'ok    suite .*runs: ' \
+	for l in 'ok    kernel ' \
+	    "ok    program         $(readlink -f "$SBX_BUILDDIR")/sbin/sbxd\$" \
+	    'ok    suite .*runs: ' \
 	    'warn  landlock        old <U+001B>\[m$' \
 	    'fail  userns          none to be had$' \
 	    'sessions cannot run here'; do
