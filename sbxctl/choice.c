@@ -289,6 +289,7 @@ choice_lost(struct conn *c, const char *sid, const char *why)
 	const char		*bad;
 	struct msg		 msg;
 	bool			 removed;
+	char			*told;
 
 	if (imsg_recv(&c->ib, &msg, CONN_SHORT_MS, &bad) == 1) {
 		msg_free(&msg);
@@ -297,14 +298,14 @@ choice_lost(struct conn *c, const char *sid, const char *why)
 			m = msg.body;
 	}
 	removed = m != NULL && strcmp(m->state, "removed") == 0;
-	if (m != NULL && m->reason != NULL)
-		why = m->reason;
+	told = text_names(m != NULL && m->reason != NULL ? m->reason : why);
 	if (removed)
 		say("session %s: %s: it had changed nothing, and is removed",
-		    sid, why);
+		    sid, told);
 	else
 		say("session %s: %s: its changes are kept, \"sbxctl changes "
-		    "%s\" lists them", sid, why, sid);
+		    "%s\" lists them", sid, told, sid);
+	free(told);
 }
 
 /* One request whose answer is of no matter. */

@@ -312,16 +312,27 @@ conn_recv(struct conn *c, struct msg *msg, int ms)
 	}
 }
 
+/* Those of others may have paths in them, which stay as they are. */
+static bool
+error_is_of_users(const struct m_ERROR *e)
+{
+	return (strcmp(e->code, "auth.denied") == 0 ||
+	    strcmp(e->code, "session.stopped") == 0);
+}
+
 char *
 conn_error(const struct msg *msg)
 {
 	const struct m_ERROR	*e = msg->body;
-	char			*text;
+	char			*text, *message;
 
+	message = error_is_of_users(e) ? text_names(e->message) :
+	    copy(e->message);
 	if (asprintf(&text, "%s%s%s%s%s", e->at != NULL ? e->at : "",
-	    e->at != NULL ? ": " : "", e->message,
+	    e->at != NULL ? ": " : "", message,
 	    e->hint != NULL ? ": " : "", e->hint != NULL ? e->hint : "") == -1)
 		fail("out of memory");
+	free(message);
 	return (text);
 }
 

@@ -1,135 +1,12 @@
 /*
- * For programs: one object on standard output. Strings are the exact bytes
- * where they are UTF-8; else their escaped form, with the bytes in KEY_b64.
+ * For programs: one object on standard output.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <jansson.h>
 
 #include "../common/digest.h"
-#include "../common/fields.h"
 #include "../common/proto.h"
-#include "sbxctl.h"
-
-static char *
-base64(const char *in, size_t len)
-{
-	static const char	set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	char			*out, *o;
-	uint32_t		 w;
-	size_t			 i, n;
-
-	o = out = need(malloc((len + 2) / 3 * 4 + 1));
-	for (i = 0; i < len; i += 3) {
-		n = len - i < 3 ? len - i : 3;
-		w = (uint32_t)(unsigned char)in[i] << 16;
-		if (n > 1)
-			w |= (uint32_t)(unsigned char)in[i + 1] << 8;
-		if (n > 2)
-			w |= (unsigned char)in[i + 2];
-		*o++ = set[w >> 18];
-		*o++ = set[w >> 12 & 63];
-		*o++ = n > 1 ? set[w >> 6 & 63] : '=';
-		*o++ = n > 2 ? set[w & 63] : '=';
-	}
-	*o = '\0';
-	return (out);
-}
-
-static void
-json_put(json_t *o, const char *key, json_t *value)
-{
-	if (json_object_set_new(o, key, value) == -1)
-		fail("out of memory");
-}
-
-static void
-json_number(json_t *o, const char *key, uint64_t n)
-{
-	json_put(o, key, json_integer((json_int_t)n));
-}
-
-/* Any bytes but NUL; NULL is left out. */
-static void
-json_bytes(json_t *o, const char *key, const char *value)
-{
-	char	*text, *name;
-
-	if (value == NULL)
-		return;
-	if (utf8_valid(value, strlen(value))) {
-		json_put(o, key, json_string(value));
-		return;
-	}
-	text = visible(value);
-	json_put(o, key, json_string(text));
-	free(text);
-	if (asprintf(&name, "%s_b64", key) == -1)
-		fail("out of memory");
-	text = base64(value, strlen(value));
-	json_put(o, name, json_string(text));
-	free(text);
-	free(name);
-}
-
-/* A list of any bytes; KEY_b64 holds all of them where one is not UTF-8. */
-static void
-json_list(json_t *o, const char *key, const struct strv *list)
-{
-	json_t	*plain = json_array(), *coded = json_array();
-	char	*text, *name;
-	bool	 all = true;
-	size_t	 i;
-
-	for (i = 0; i < list->n; i++) {
-		if (!utf8_valid(list->v[i], strlen(list->v[i])))
-			all = false;
-		text = utf8_valid(list->v[i], strlen(list->v[i])) ?
-		    copy(list->v[i]) : visible(list->v[i]);
-		json_array_append_new(plain, json_string(text));
-		free(text);
-		text = base64(list->v[i], strlen(list->v[i]));
-		json_array_append_new(coded, json_string(text));
-		free(text);
-	}
-	json_put(o, key, plain);
-	if (all) {
-		json_decref(coded);
-		return;
-	}
-	if (asprintf(&name, "%s_b64", key) == -1)
-		fail("out of memory");
-	json_put(o, name, coded);
-	free(name);
-}
-
-static void
-json_mode(json_t *o, const char *key, uint64_t mode)
-{
-	char	text[24];
-
-	if (mode == 0) {
-		json_put(o, key, json_null());
-		return;
-	}
-	snprintf(text, sizeof(text), "%06" PRIo64, mode);
-	json_put(o, key, json_string(text));
-}
-
-/* Prints and frees it. ASCII only: a terminal may be what reads it. */
-static void
-json_print(json_t *o)
-{
-	if (o == NULL)
-		fail("out of memory");
-	if (json_dumpf(o, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) == -1)
-		fail("standard output: not all was written");
-	putchar('\n');
-	json_decref(o);
-}
+#include "json.h"
 
 /* All of them, the project being the first. */
 static void
@@ -231,19 +108,26 @@ json_files(json_t *o, const struct review *r, bool drifted)
 }
 
 static void
-json_skipped(json_t *o, const struct review *r)
+json_reasons(json_t *o, const char *key, const struct m_SKIPPED *v, size_t n)
 {
 	json_t	*list = json_array(), *one;
 	size_t	 i;
 
-	for (i = 0; i < r->nskipped; i++) {
+	for (i = 0; i < n; i++) {
 		one = json_object();
-		json_bytes(one, "path", r->skipped[i].path);
-		json_bytes(one, "reason", r->skipped[i].reason);
-		json_bytes(one, "class", r->skipped[i].class);
+		json_bytes(one, "path", v[i].path);
+		json_bytes(one, "reason", v[i].reason);
+		json_bytes(one, "class", v[i].class);
 		json_array_append_new(list, one);
 	}
-	json_put(o, "skipped", list);
+	json_put(o, key, list);
+}
+
+static void
+json_skipped(json_t *o, const struct review *r)
+{
+	json_reasons(o, "stripped", r->stripped, r->nstripped);
+	json_reasons(o, "skipped", r->skipped, r->nskipped);
 }
 
 static void
@@ -383,12 +267,6 @@ json_out_discarded(const struct review *r)
 	json_bytes(o, "root", r->root);
 	json_number(o, "discarded", r->landed);
 	json_print(o);
-}
-
-static void
-json_out_ended(const struct m_SESSION *s)
-{
-	json_print(json_session(s));
 }
 
 static void
@@ -585,7 +463,7 @@ const struct out	out_json = {
 	.landed = json_out_landed,
 	.refused = json_out_refused,
 	.discarded = json_out_discarded,
-	.ended = json_out_ended,
+	.ended = json_out_session,
 	.removed = json_out_removed,
 	.usages = json_out_usages,
 	.explained = json_out_explained,

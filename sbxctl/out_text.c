@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../common/digest.h"
@@ -41,154 +40,6 @@ text_line(const char *key, const char *value)
 	seen = visible(value);
 	printf("%-10s%s\n", key, seen);
 	free(seen);
-}
-
-/* Words as a shell would take them, near enough to be read. */
-static char *
-text_words(const struct strv *words)
-{
-	char	*text, *seen;
-	size_t	 i, size;
-	bool	 bare;
-	FILE	*fp = need(open_memstream(&text, &size));
-
-	for (i = 0; i < words->n; i++) {
-		seen = visible(words->v[i]);
-		bare = *seen != '\0' && strpbrk(seen, " \"'$&;|<>()*?#~`\\!")
-		    == NULL;
-		fprintf(fp, "%s%s%s%s", i == 0 ? "" : " ", bare ? "" : "'",
-		    seen, bare ? "" : "'");
-		free(seen);
-	}
-	fclose(fp);
-	return (need(text));
-}
-
-static void
-text_list(const char *key, const struct strv *list)
-{
-	size_t	i;
-
-	for (i = 0; i < list->n; i++)
-		text_line(i == 0 ? key : "", list->v[i]);
-}
-
-static void
-text_time(const char *key, uint64_t when)
-{
-	char		 buf[64];
-	struct tm	 tm;
-	time_t		 t = (time_t)when;
-
-	if (when != 0 && localtime_r(&t, &tm) != NULL &&
-	    strftime(buf, sizeof(buf), "%Y-%m-%d %H:%M:%S", &tm) > 0)
-		text_line(key, buf);
-}
-
-/* "ended 0", "running": what is told of how it ended. */
-static void
-text_state(const struct m_SESSION *s, char *buf, size_t size)
-{
-	if (s->exited)
-		snprintf(buf, size, "%s %" PRIu64, s->state, s->status);
-	else
-		snprintf(buf, size, "%s", s->state);
-}
-
-/* All of its roots in one column: a session is a line. */
-static char *
-text_roots(const struct m_SESSION *s)
-{
-	char	*text, *root = visible(s->project);
-	size_t	 i, size;
-	FILE	*fp = need(open_memstream(&text, &size));
-
-	fputs(root, fp);
-	free(root);
-	for (i = 0; i < s->more.n; i++) {
-		root = visible(s->more.v[i]);
-		fprintf(fp, ",%s", root);
-		free(root);
-	}
-	fclose(fp);
-	return (need(text));
-}
-
-static void
-text_sessions(const struct sessions *all)
-{
-	const struct m_SESSION	*s;
-	char			*project, *words, *name, *user, state[48];
-	size_t			 i;
-
-	if (all->n == 0)
-		return;
-	printf("%-12s  %-12s  %-11s  %-8s  %-30s  %s\n", "SESSION", "NAME",
-	    "STATE", "USER", "PROJECT", "COMMAND");
-	for (i = 0; i < all->n; i++) {
-		s = all->msgs[i].body;
-		project = text_roots(s);
-		name = visible(s->name != NULL ? s->name : "-");
-		user = visible(s->user);
-		words = text_words(&s->argv);
-		text_state(s, state, sizeof(state));
-		printf("%-12s  %-12s  %-11s  %-8s  %-30s  %.60s%s\n",
-		    s->session, name, state, user, project, words,
-		    strlen(words) > 60 ? "..." : "");
-		free(project);
-		free(user);
-		free(name);
-		free(words);
-	}
-}
-
-/* How long it ran, and what ended it: one that died at once shows by that. */
-static void
-text_ran(const struct m_SESSION *s)
-{
-	const char	*name;
-	char		 buf[64];
-
-	if (!s->exited)
-		return;
-	name = sigabbrev_np((int)s->signal);
-	if (s->signal == 0)
-		snprintf(buf, sizeof(buf), "%" PRIu64 " ms", s->ms);
-	else
-		snprintf(buf, sizeof(buf), "%" PRIu64 " ms, ended by signal "
-		    "%" PRIu64 "%s%s", s->ms, s->signal,
-		    name != NULL ? ", SIG" : "", name != NULL ? name : "");
-	text_line("ran", buf);
-}
-
-static void
-text_session(const struct m_SESSION *s)
-{
-	char	state[48], *words = text_words(&s->argv);
-	size_t	i;
-
-	text_state(s, state, sizeof(state));
-	text_line("session", s->session);
-	text_line("name", s->name);
-	text_line("state", state);
-	text_line("reason", s->reason);
-	text_line("owner", s->owner);
-	text_line("user", s->user);
-	text_line("project", s->project);
-	for (i = 0; i < s->more.n; i++)
-		text_line("", s->more.v[i]);
-	text_line("home", s->home);
-	text_line("folder", s->cwd);
-	printf("%-10s%s\n", "command", words);
-	text_list("hidden", &s->hide);
-	text_list("read-only", &s->ro);
-	text_line("network", s->network);
-	text_time("created", s->created);
-	text_time("ended", s->ended);
-	text_ran(s);
-	text_list("note", &s->notes);
-	text_list("missing", &s->missing);
-	free(words);
 }
 
 char
@@ -232,10 +83,23 @@ text_mode(const struct m_CHANGE *f)
 		printf("  mode %06" PRIo64, f->newmode);
 }
 
+/* What does not go with a file that lands. */
 static void
-text_change(const struct m_CHANGE *f)
+text_lost(unsigned char lost)
 {
-	char	*path = visible(f->path), *from;
+	if (lost != 0)
+		printf("  lands without %s%s%s",
+		    (lost & STRIP_SETUID) != 0 ? "setuid and setgid" : "",
+		    lost == (STRIP_SETUID | STRIP_XATTR) ? ", and without " :
+		    "", (lost & STRIP_XATTR) != 0 ? "extended attributes" :
+		    "");
+}
+
+static void
+text_change(const struct review *r, size_t i)
+{
+	const struct m_CHANGE	*f = &r->files[i];
+	char			*path = visible(f->path), *from;
 
 	printf("  %c  %s", text_letter(f->kind), path);
 	if (f->from != NULL) {
@@ -252,6 +116,7 @@ text_change(const struct m_CHANGE *f)
 	text_mode(f);
 	if (f->opaque)
 		printf("  not in the patch: too large");
+	text_lost(r->lost[i]);
 	if (f->drift != NULL) {
 		from = visible(f->drift);
 		printf("  DRIFTED: %s", from);
@@ -262,24 +127,29 @@ text_change(const struct m_CHANGE *f)
 }
 
 static void
-text_skipped(const struct review *r)
+text_reasons(const char *what, const struct m_SKIPPED *v, size_t n)
 {
 	char	*path, *reason;
 	size_t	 i;
 
-	if (r->nskipped == 0)
+	if (n == 0)
 		return;
-	printf("skipped, never lands (%zu):\n", r->nskipped);
-	for (i = 0; i < r->nskipped && i < LIST_MAX; i++) {
-		path = visible(r->skipped[i].path);
-		reason = visible(r->skipped[i].reason);
+	printf("%s (%zu):\n", what, n);
+	for (i = 0; i < n && i < LIST_MAX; i++) {
+		path = visible(v[i].path);
+		reason = visible(v[i].reason);
 		printf("     %s  %s\n", path, reason);
 		free(path);
 		free(reason);
 	}
-	if (i < r->nskipped)
-		printf("     and %zu more: --json lists all\n",
-		    r->nskipped - i);
+	if (i < n)
+		printf("     and %zu more: --json lists all\n", n - i);
+}
+
+static void
+text_skipped(const struct review *r)
+{
+	text_reasons("skipped, never lands", r->skipped, r->nskipped);
 }
 
 static void
@@ -322,7 +192,7 @@ text_review(const struct review *r)
 	text_line("target", r->target);
 	text_incomplete(r);
 	for (i = 0; i < r->nfiles; i++)
-		text_change(&r->files[i]);
+		text_change(r, i);
 	text_skipped(r);
 	text_ignored(r);
 	printf("%s", counts);
@@ -438,8 +308,10 @@ text_landed(const struct review *r)
 		    rest ? "--discard " : "", r->session);
 	putchar('\n');
 	free(root);
-	if (r->unseen)
-		text_skipped(r);
+	if (!r->unseen)
+		return;
+	text_reasons("landed, but for this", r->stripped, r->nstripped);
+	text_skipped(r);
 }
 
 static void
@@ -449,7 +321,7 @@ text_refused(const struct review *r)
 
 	for (i = 0; i < r->nfiles; i++)
 		if (r->files[i].drift != NULL)
-			text_change(&r->files[i]);
+			text_change(r, i);
 	fflush(stdout);
 }
 
@@ -462,17 +334,6 @@ text_discarded(const struct review *r)
 	    r->landed, r->landed == 1 ? "" : "s", *root != '\0' ? " in " :
 	    "", root);
 	free(root);
-}
-
-static void
-text_ended(const struct m_SESSION *s)
-{
-	char	state[48], *why = visible(s->reason != NULL ? s->reason : "");
-
-	text_state(s, state, sizeof(state));
-	printf("session %s: %s%s%s\n", s->session, state, *why != '\0' ?
-	    ": " : "", why);
-	free(why);
 }
 
 static void

@@ -62,6 +62,65 @@ review_skipped(struct review *r, const struct m_SKIPPED *in)
 	s->class = review_copy(in->class);
 }
 
+/* What lands without something of it is told with the rest of what does not
+ * land, and its file with those that do. */
+static unsigned char
+strip_bit(const struct m_SKIPPED *s)
+{
+	if (s->class != NULL && strcmp(s->class, "setuid") == 0)
+		return (STRIP_SETUID);
+	if (s->class != NULL && strcmp(s->class, "xattr") == 0)
+		return (STRIP_XATTR);
+	return (0);
+}
+
+struct named {
+	const char	*path;
+	size_t		 i;		/* in files */
+};
+
+static int
+named_compare(const void *a, const void *b)
+{
+	return (strcmp(((const struct named *)a)->path,
+	    ((const struct named *)b)->path));
+}
+
+/* Out of the one list into the other, so that a path is not told as what lands
+ * and as what never does. A folder's, and a file of which nothing else has
+ * changed, stay where they are. */
+static void
+review_strip(struct review *r)
+{
+	struct named		*byname, *found, want = { 0 };
+	struct m_SKIPPED	*s;
+	size_t			 i, n = r->nskipped;
+
+	byname = need(calloc(r->nfiles + 1, sizeof(*byname)));
+	r->lost = need(calloc(r->nfiles + 1, sizeof(*r->lost)));
+	for (i = 0; i < r->nfiles; i++)
+		byname[i] = (struct named){ r->files[i].path, i };
+	qsort(byname, r->nfiles, sizeof(*byname), named_compare);
+	for (i = r->nskipped = 0; i < n; i++) {
+		s = &r->skipped[i];
+		want.path = s->path;
+		found = strip_bit(s) == 0 ? NULL : bsearch(&want, byname,
+		    r->nfiles, sizeof(*byname), named_compare);
+		if (found == NULL) {
+			r->skipped[r->nskipped++] = *s;
+			continue;
+		}
+		r->lost[found->i] |= strip_bit(s);
+		r->stripped = review_room(r->stripped, r->nstripped,
+		    sizeof(*r->stripped));
+		r->stripped[r->nstripped++] = *s;
+	}
+	if (r->have)
+		r->sum.skipped -= r->sum.skipped < r->nstripped ?
+		    r->sum.skipped : r->nstripped;
+	free(byname);
+}
+
 static void
 review_ignored(struct review *r, const struct m_IGNORED *in)
 {
@@ -170,6 +229,7 @@ review_ask(struct conn *c, const char *sid, uint32_t type, const void *body,
 		more = review_take(r, &msg, &next);
 		msg_free(&msg);
 	} while (more);
+	review_strip(r);
 }
 
 void
@@ -195,6 +255,19 @@ review_drop(const char *s)
 	free((void *)(uintptr_t)s);
 }
 
+static void
+skipped_free(struct m_SKIPPED *v, size_t n)
+{
+	size_t	i;
+
+	for (i = 0; i < n; i++) {
+		review_drop(v[i].path);
+		review_drop(v[i].reason);
+		review_drop(v[i].class);
+	}
+	free(v);
+}
+
 void
 review_free(struct review *r)
 {
@@ -206,15 +279,12 @@ review_free(struct review *r)
 		review_drop(r->files[i].kind);
 		review_drop(r->files[i].drift);
 	}
-	for (i = 0; i < r->nskipped; i++) {
-		review_drop(r->skipped[i].path);
-		review_drop(r->skipped[i].reason);
-		review_drop(r->skipped[i].class);
-	}
+	skipped_free(r->skipped, r->nskipped);
+	skipped_free(r->stripped, r->nstripped);
 	for (i = 0; i < r->nignored; i++)
 		review_drop(r->ignored[i].path);
 	free(r->files);
-	free(r->skipped);
+	free(r->lost);
 	free(r->ignored);
 	free(r->patch);
 	free(r->target);

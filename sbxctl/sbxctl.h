@@ -218,8 +218,11 @@ struct review {
 	uint8_t		 digest[LIMIT_DIGEST];
 	struct m_CHANGE	*files;
 	size_t		 nfiles;
-	struct m_SKIPPED *skipped;
+	struct m_SKIPPED *skipped;	/* nothing of these lands */
 	size_t		 nskipped;
+	struct m_SKIPPED *stripped;	/* lands, but for this */
+	size_t		 nstripped;
+	unsigned char	*lost;		/* STRIP_ bits, one a file */
 	struct m_IGNORED *ignored;
 	size_t		 nignored;
 	uint8_t		*patch;		/* of PATCH */
@@ -231,6 +234,9 @@ struct review {
 	char		*error;		/* the suite's refusal, one line */
 	char		 code[65];
 };
+
+#define STRIP_SETUID	0x1
+#define STRIP_XATTR	0x2
 
 /* Sends and collects until the answer's last message. A refusal fails; of an
  * APPLY it is in r->error, for the list that comes with it. */
@@ -458,8 +464,21 @@ struct out {
 
 extern const struct out	out_text, out_json;
 const struct out	*out_form(const struct options *);
-/* out_text.c: "KEY   value", escaped; text_life.c: parts of out_text. */
+/* out_text.c: "KEY   value", escaped; the others are parts of out_text. */
 void	text_line(const char *key, const char *value);
+void	text_sessions(const struct sessions *);		/* text_session.c */
+void	text_session(const struct m_SESSION *);
+void	text_ended(const struct m_SESSION *);
+/* "killed by uid:0", which is all that sbxd knows, with the name that the user
+ * has here; malloc'ed. */
+char	*text_names(const char *);
+/* column.c: of this width, or of what s needs where that is more. */
+#define COLUMN_GAP	2
+size_t	column_wider(size_t width, const char *s);
+/* s in its column, cut to it at its end or, a path, at its beginning; last: the
+ * line ends with it. */
+void	column_put(const char *s, size_t width, bool path, bool last);
+/* text_life.c */
 void	text_usages(const struct usages *);
 void	text_explained(const struct m_EXPLAINED *, const char *sid);
 void	text_collected(const struct collection *);

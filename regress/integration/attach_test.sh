@@ -654,7 +654,7 @@ theirs_body()
 	types may 0
 	types unknown 34567
 	atf_check -o match:"$sid" sbx-as "$int_user" sbxctl ls
-	int_refused 125 uid:0 sbx-as "$int_user" sbxctl exec "$sid" true
+	int_refused 125 "belongs to root (uid 0)" sbx-as "$int_user" sbxctl exec "$sid" true
 	# It may be ended with what it ends.
 	sbxctl exec "$sid" pkill -x sleep 2>/dev/null || :
 	att_end 143

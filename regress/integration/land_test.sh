@@ -380,7 +380,11 @@ kinds_one()
 	    'any(".git" in s["path"] for s in o["skipped"])' \
 	    'sum(i["files"] for i in o["ignored"]) == 2' \
 	    'not {"k/main.o", "ign/x.o", "k/fifo"} & {f["path"] for f in
-	    o["files"]}'
+	    o["files"]}' \
+	    '[(s["path"], s["class"]) for s in o["stripped"]] ==
+	    [("k/s", "setuid")]' \
+	    '"k/s" not in {s["path"] for s in o["skipped"]}'
+	atf_check -o match:'A  k/s .*lands without setuid and setgid$' cat list
 	atf_check -o match:landed timeout 20 sbxctl apply --yes "$sid"
 	atf_check test -d "$P/k/file" -a -f "$P/k/dir" -a -L "$P/k/file2" \
 	    -a -x "$P/k/exec" -a -L "$P/k/dir2" -a ! -e "$P/k/lower" \

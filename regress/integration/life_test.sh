@@ -40,7 +40,7 @@ stopped_body()
 	int_who root
 	# One that heeds the first.
 	int_live mild sleep 1000
-	atf_check -o match:"^session $sid: ended 129: stopped by uid:0\$" \
+	atf_check -o match:"^session $sid: ended 129: stopped by root \(uid 0\)\$" \
 	    sbxctl stop mild
 	st=0
 	wait "$live" || st=$?
@@ -64,7 +64,7 @@ stopped_body()
 		while :; do sleep 0.1; done'
 	int_wait_file deaf.out up
 	before=$(date +%s%N)
-	atf_check -o match:"^session $sid: ended: stopped by uid:0" \
+	atf_check -o match:"^session $sid: ended: stopped by root \(uid 0\)" \
 	    sbxctl stop "$sid"
 	after=$(date +%s%N)
 	[ $(((after - before) / 1000000)) -ge 4900 ] ||
@@ -77,7 +77,7 @@ stopped_body()
 		while :; do sleep 0.1; done'
 	int_wait_file gone.out up
 	before=$(date +%s%N)
-	atf_check -o match:"^session $sid: ended 137: killed by uid:0" \
+	atf_check -o match:"^session $sid: ended 137: killed by root \(uid 0\)" \
 	    sbxctl kill gone
 	after=$(date +%s%N)
 	[ $(((after - before) / 1000000)) -lt 4000 ] || atf_fail "not at once"
@@ -98,9 +98,9 @@ stopped_body()
 	sbxctl stop twice >stop.out &
 	stop=$!
 	sleep 0.3
-	atf_check -o match:"ended 137: stopped by uid:0" sbxctl kill twice
+	atf_check -o match:"ended 137: stopped by root \(uid 0\)" sbxctl kill twice
 	wait "$stop" || atf_fail "stop: $?"
-	atf_check -o match:"ended 137: stopped by uid:0" cat stop.out
+	atf_check -o match:"ended 137: stopped by root \(uid 0\)" cat stop.out
 	wait "$live" || :
 	exec 9>&-
 	# One whose worker does not pass it on, asked again and again: half a
@@ -535,7 +535,7 @@ users_body()
 	sbxctl resume "$b" >u.out 2>u.err </dev/null ||
 	    atf_fail "bob's by root: $(cat u.err)"
 	atf_check -o file:"$bob.out" cat u.out
-	atf_check -o match:"^owner *uid:$(id -u "$bob")" sbxctl show "$b"
+	atf_check -o match:"^owner *$bob \(uid $(id -u "$bob")\)$" sbxctl show "$b"
 	# Another's word over the socket itself.
 	atf_check -o not-match:'"session": "'"$b" as-one "$alice" sbxctl ls \
 	    --json

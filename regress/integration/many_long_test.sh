@@ -75,7 +75,7 @@ many_own()
 many_stop()
 {
 	many_as "$1" xargs -P 4 -n 1 sbxctl stop <"ids.$1" >"stop.$1" || return 1
-	grep -v ': ended 3: stopped by uid:' "stop.$1" >&2 && return 1
+	grep -v ': ended 3: stopped by .*uid ' "stop.$1" >&2 && return 1
 	[ "$(grep -c . "stop.$1")" -eq "$MANY_EACH" ]
 }
 

@@ -115,7 +115,7 @@ life_body()
 	asked admin 23456 life
 	exec 9>&-
 	wait "$live" && atf_fail "it was not ended"
-	atf_check -o match:'reason *stopped by uid:23456' sbxctl show "$sid"
+	atf_check -o match:'reason *stopped by uid 23456$' sbxctl show "$sid"
 	cat >odd <<-EOT
 		RESUME: resume.invalid
 		RESUME: resume.invalid

@@ -325,7 +325,7 @@ starting_body()
 	wait "$late" || status=$?
 	atf_check_equal 125 "$status"
 	atf_check_equal 1 "$(wc -l <late.err)"
-	atf_check -o match:'killed by uid:0' cat late.err
+	atf_check -o match:'killed by root .uid 0.$' cat late.err
 	ids=$(sbxctl ls 2>/dev/null | awk 'NR > 1 { print $1 }')
 	for sid in $ids; do
 		atf_check -o ignore sbxctl rm "$sid"

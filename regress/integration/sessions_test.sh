@@ -243,7 +243,7 @@ owned_body()
 	atf_check -o match:"A  f" sbx-as "$int_user" sbxctl changes "$sid"
 	for c in 'apply --yes' 'discard --yes' rm 'rm --discard'; do
 		# shellcheck disable=SC2086 # words
-		int_refused 1 uid:0 sbx-as "$int_user" sbxctl $c "$sid"
+		int_refused 1 "belongs to root (uid 0)" sbx-as "$int_user" sbxctl $c "$sid"
 	done
 	atf_check -o match:"A  f" sbxctl changes "$sid"
 	atf_check -o ignore sbxctl rm --discard "$sid"

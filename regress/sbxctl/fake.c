@@ -12,7 +12,9 @@
  *	short	the patch is shorter than LANDING says
  *	order	its pieces are out of order
  *	fails	a review ends in an error
+ *	bits	what lands does so without something of it
  *	none	there is no session
+ *	wide	the first one's name, user, project and command are long
  *	three	of the first one's project are three, many: five
  */
 #include <sys/prctl.h>

@@ -37,6 +37,10 @@ static const char	patch[] =
 static const char *const	argv_plain[] = {
 	"make", "all the things", NULL
 };
+static const char *const	argv_long[] = {
+	"agent", "--prompt", "make all the tests pass again, please", "and",
+	"then", "look for what else there is", NULL
+};
 static const char *const	argv_bytes[] = { "x", "\377\033[31m", NULL };
 
 static struct strv
@@ -67,6 +71,15 @@ session_of(int i)
 		s.name = "one";
 	if (i == 0 || i > 2)
 		s.project = s.cwd = project != NULL ? project : "/nowhere";
+	if (i == 0 && fake_does("wide")) {
+		s.name = "the parser's tests";
+		s.user = "somebody-of-another";
+		s.project = "/home/somebody/\320\264\320\276\320\272/"
+		    "\346\227\245\346\234\254/a/compiler";
+		s.argv = strv(argv_long);
+		s.owner = "uid:4294967290";
+		s.reason = "killed by uid:0, not by xuid:0 or uid:0x";
+	}
 	if (i == 2) {
 		s.project = "/data/\377\033[31m";
 		s.argv = strv(argv_bytes);
@@ -151,11 +164,23 @@ send_rest(struct imsgbuf *ib, uint32_t id)
 		.path = ".git/hooks/pre-commit", .class = "hooks",
 		.reason = "git's own files never land"
 	};
+	/* x.sh and the new name are changes, the others are none. */
+	struct m_SKIPPED	bits[] = {
+		{ .path = "x.sh", .class = "xattr", .reason = "not this" },
+		{ .path = "x.sh", .class = "setuid", .reason = "nor this" },
+		{ .path = "new name", .class = "xattr", .reason = "this" },
+		{ .path = "only", .class = "setuid", .reason = "alone" },
+		{ .path = "a.txt", .class = "special", .reason = "whole" },
+	};
 	struct m_IGNORED	ignored = {
 		.path = "build", .files = 12, .bytes = 3456
 	};
+	size_t			i;
 
 	fake_send(ib, MSG_SKIPPED, id, &skipped);
+	for (i = 0; fake_does("bits") && i < sizeof(bits) / sizeof(bits[0]);
+	    i++)
+		fake_send(ib, MSG_SKIPPED, id, &bits[i]);
 	fake_send(ib, MSG_IGNORED, id, &ignored);
 }
 
@@ -170,6 +195,8 @@ send_landing(struct imsgbuf *ib, uint32_t id)
 
 	if (getenv("FAKE_PROJECT") != NULL)
 		sum.target = getenv("FAKE_PROJECT");
+	if (fake_does("bits"))
+		sum.skipped += 5;
 	if (fake_does("clean")) {
 		sum.files = sum.insertions = sum.deletions = 0;
 		sum.skipped = sum.ignored = sum.bytes = 0;

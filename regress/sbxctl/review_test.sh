@@ -56,6 +56,16 @@ ls_body() {
 	json json sessions.2.argv '["x","<FF><U+001B>[31m"]'
 	json json sessions.2.argv_b64 '["eA==","/xtbMzFt"]'
 	fake_stop
+	# Whole where no terminal cuts it.
+	fake_start wide
+	atf_check -o save:text env COLUMNS=40 LC_ALL=C.UTF-8 sbxctl ls
+	sed -n 2p text >line
+	printf '%s  %s  ended 3  %s  %s  %s\n' aaaabbbbcccc \
+	    "the parser's tests" somebody-of-another \
+	    /home/somebody/док/日本/a/compiler \
+	    "agent --prompt 'make all the tests pass again, please' and then 'look for what else there is'" >want
+	diff want line || atf_fail "cut, or other columns"
+	fake_stop
 	fake_start none
 	atf_check -o empty -e inline:'sbxctl: no sessions\n' sbxctl ls
 	atf_check -e empty -o save:json sbxctl ls --json
@@ -73,8 +83,16 @@ show_body() {
 	atf_check -e empty -o save:json sbxctl show zzzz --json
 	json json session zzzz22223333
 	json json uid 0
+	json json owner uid:0
+	grep -q '^owner     root (uid 0)$' text || atf_fail "$(cat text)"
 	json json created 1700000000
 	json json hide '[]'
+	fake_stop
+	# One without a name; only a word of its own is a user.
+	fake_start wide
+	atf_check -o match:'^owner     uid 4294967290$' \
+	    -o match:'^reason    killed by root .uid 0., not by xuid:0 or uid:0x$' \
+	    sbxctl show aaaab
 	fake_stop
 }
 
@@ -183,6 +201,28 @@ changes_body() {
 	fake_start fails
 	atf_check -s exit:1 -o empty -e inline:'sbxctl: the child was lost\n' \
 	    sbxctl changes one
+	fake_stop
+}
+
+# What lands without something of it is listed once, with that.
+atf_test_case stripped
+stripped_body() {
+	fake_start bits
+	atf_check -e empty -o save:text sbxctl changes one
+	for l in '  m  x.sh  mode 100644 to 100755  lands without setuid and setgid, and without extended attributes$' \
+	    '  R  new name  from old <FF>  lands without extended attributes$' \
+	    '  M  a.txt  +2 -1$' 'skipped, never lands (3):$' \
+	    '     only  alone$' '     a.txt  whole$'; do
+		grep -q "^$l" text || atf_fail "no \"$l\" in $(cat text)"
+	done
+	grep -c -e 'x.sh' -e 'new name' text >count
+	atf_check -o inline:'2\n' cat count
+	atf_check -e empty -o save:json sbxctl changes --json one
+	json json skipped# 3
+	json json stripped# 3
+	json json stripped.0.path x.sh
+	json json stripped.0.class xattr
+	json json stripped.2.path 'new name'
 	fake_stop
 }
 
@@ -378,6 +418,7 @@ atf_init_test_cases() {
 	atf_add_test_case ids
 	atf_add_test_case several
 	atf_add_test_case changes
+	atf_add_test_case stripped
 	atf_add_test_case diff
 	atf_add_test_case patch
 	atf_add_test_case apply

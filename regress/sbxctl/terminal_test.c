@@ -650,6 +650,50 @@ ATF_TC_BODY(choice_keeps, tc)
 	fake_stop();
 }
 
+/* A session is a line of the terminal: what is cut shows that it is. */
+static void
+listed(const char *locale, unsigned short cols, const char *want)
+{
+	static const char	ls[] = "ls";
+	const char		*argv[] = { test_program("bin/sbxctl"), ls,
+				    NULL };
+	struct pty		p;
+
+	setenv("LC_ALL", locale, 1);
+	pty_start(&p, 30, cols, argv);
+	ends(&p, 0);
+	if (strstr(p.out, want) == NULL)
+		atf_tc_fail("%s, %u columns: %s", locale, cols, p.out);
+	pty_free(&p);
+}
+
+#define DOK	"\320\264\320\276\320\272/\346\227\245\346\234\254"
+#define DOTS	"\342\200\246"
+
+ATF_TC_WITHOUT_HEAD(ls_fits);
+ATF_TC_BODY(ls_fits, tc)
+{
+	fake_start("wide");
+	/* All of it, where there is room. */
+	listed("C.UTF-8", 200, "  the parser's tests  ended 3  "
+	    "somebody-of-another  /home/somebody/" DOK "/a/compiler  "
+	    "agent --prompt 'make all the tests pass again, please' and then "
+	    "'look for what else there is'\r\n");
+	/* Letters of two bytes, and of two columns, count as they look. */
+	listed("C.UTF-8", 100, "\r\naaaabbbbcccc  the parser'" DOTS
+	    "  ended 3  somebody-of" DOTS "  " DOTS "dy/" DOK "/a/compiler  "
+	    "agent --prompt 'make al" DOTS "\r\n");
+	listed("C.UTF-8", 80, "\r\naaaabbbbcccc  the parser'" DOTS
+	    "  ended 3  somebody-of" DOTS "  " DOTS "/a/compiler   "
+	    "agent --promp" DOTS "\r\n");
+	listed("C", 100, "\r\naaaabbbbcccc  the parse...  ended 3  "
+	    "somebody-...  ...");
+	listed("C", 100, "/a/compiler  agent --prompt 'make ...\r\n");
+	/* Narrower than what says anything. */
+	listed("C.UTF-8", 20, "  " DOTS "/compiler  agent --p" DOTS "\r\n");
+	fake_stop();
+}
+
 ATF_TC_WITHOUT_HEAD(apply_asks);
 ATF_TC_BODY(apply_asks, tc)
 {
@@ -721,6 +765,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, choice_typed_ahead);
 	ATF_TP_ADD_TC(tp, choice_late);
 	ATF_TP_ADD_TC(tp, choice_keeps);
+	ATF_TP_ADD_TC(tp, ls_fits);
 	ATF_TP_ADD_TC(tp, apply_asks);
 	ATF_TP_ADD_TC(tp, diff);
 	return (atf_no_error());
