@@ -59,12 +59,22 @@ proc_hello_fill(struct m_HELLO *mine, enum role self)
 	mine->role = role_name(self);
 }
 
+/* What clients are told has the commit behind it. */
+static bool
+proc_build_is_ours(const char *build)
+{
+	size_t	len = sizeof(SBX_BUILD) - 1;
+
+	return (strncmp(build, SBX_BUILD, len) == 0 && (build[len] == '\0' ||
+	    build[len] == '+'));
+}
+
 bool
 proc_hello_fits(const struct m_HELLO *theirs, enum role other)
 {
 	return (theirs->protocol == PROTO_VERSION &&
 	    strcmp(theirs->role, role_name(other)) == 0 &&
-	    strcmp(theirs->build, SBX_BUILD) == 0);
+	    proc_build_is_ours(theirs->build));
 }
 
 /* A starter that is gone has said why itself: one line is enough. */

@@ -4,10 +4,12 @@
  */
 #include <sys/socket.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/commit.h"
 #include "../common/ids.h"
 #include "../common/log.h"
 #include "outside.h"
@@ -414,6 +416,18 @@ client_refuse(int fd, const char *why)
 	imsg_clear(&ib);
 }
 
+/* For people, to whom the sum that a build is known by says little. */
+static void
+client_build(struct m_HELLO *hello, char *buf, size_t size)
+{
+	const char	*commit = commit_built();
+
+	if (commit == NULL)
+		return;
+	snprintf(buf, size, "%s+%s", hello->build, commit);
+	hello->build = buf;
+}
+
 static void
 client_new(int fd)
 {
@@ -422,6 +436,7 @@ client_new(int fd)
 	socklen_t	 len = sizeof(cred);
 	const char	*why;
 	struct m_HELLO	 hello;
+	char		 build[65];	/* as long as HELLO's may be */
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == -1) {
 		close(fd);
@@ -452,6 +467,7 @@ client_new(int fd)
 	sbxd.nclients++;
 	idle_check();
 	proc_hello_fill(&hello, ROLE_SBXD);
+	client_build(&hello, build, sizeof(build));
 	peer_send(c->peer, MSG_HELLO, 0, -1, &hello);
 }
 

@@ -131,6 +131,20 @@ conn_close(struct conn *c)
 	free(c);
 }
 
+/* The version with a sum of the source, and the commit, if that is known, after
+ * a "+". */
+static void
+conn_build(struct conn *c, const char *build)
+{
+	size_t	len = strcspn(build, "+");
+
+	strlcpy(c->build, build, sizeof(c->build));
+	if (build[len] == '\0' || len >= sizeof(c->build))
+		return;
+	c->build[len] = '\0';
+	strlcpy(c->commit, build + len + 1, sizeof(c->commit));
+}
+
 /* Takes the suite's HELLO in. False: it went away before it said anything. */
 static bool
 conn_hello(struct conn *c)
@@ -167,7 +181,7 @@ conn_hello(struct conn *c)
 	/* A newer suite may say more than this sbxctl knows. */
 	c->ib.lax = hello->minor > PROTO_MINOR;
 	c->minor = hello->minor;
-	strlcpy(c->build, hello->build, sizeof(c->build));
+	conn_build(c, hello->build);
 	msg_free(&msg);
 	return (true);
 }

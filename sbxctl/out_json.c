@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/commit.h"
 #include "../common/digest.h"
 #include "../common/proto.h"
 #include "json.h"
@@ -433,12 +434,21 @@ json_out_checks(const struct checks *all, bool good)
 	json_print(o);
 }
 
+/* NULL: not known. */
+static void
+json_commit(json_t *o, const char *commit)
+{
+	json_put(o, "commit", commit != NULL ? json_string(commit) :
+	    json_null());
+}
+
 static void
 json_out_version(const struct conn *c)
 {
 	json_t	*o = json_object(), *suite;
 
 	json_bytes(o, "version", SBX_VERSION);
+	json_commit(o, commit_built());
 	json_number(o, "protocol", PROTO_VERSION);
 	json_number(o, "minor", PROTO_MINOR);
 	if (c == NULL)
@@ -446,6 +456,7 @@ json_out_version(const struct conn *c)
 	else {
 		suite = json_object();
 		json_bytes(suite, "version", c->build);
+		json_commit(suite, c->commit[0] != '\0' ? c->commit : NULL);
 		json_number(suite, "protocol", PROTO_VERSION);
 		json_number(suite, "minor", c->minor);
 		json_bytes(suite, "socket", c->path);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/commit.h"
 #include "../common/digest.h"
 #include "../common/escape.h"
 #include "sbxctl.h"
@@ -370,13 +371,18 @@ text_checks(const struct checks *all, bool good)
 static void
 text_version(const struct conn *c)
 {
-	printf("sbxctl %s, protocol %d.%d\n", SBX_VERSION, PROTO_VERSION,
-	    PROTO_MINOR);
+	const char	*commit = commit_built();
+
+	printf("sbxctl %s%s%s%s, protocol %d.%d\n", SBX_VERSION, commit !=
+	    NULL ? " (" : "", commit != NULL ? commit : "", commit != NULL ?
+	    ")" : "", PROTO_VERSION, PROTO_MINOR);
 	if (c == NULL)
 		printf("no suite is running\n");
 	else
-		printf("sbxd %s, protocol %d.%" PRIu64 ", at %s\n", c->build,
-		    PROTO_VERSION, c->minor, c->path);
+		printf("sbxd %s%s%s%s, protocol %d.%" PRIu64 ", at %s\n",
+		    c->build, c->commit[0] != '\0' ? " (" : "", c->commit,
+		    c->commit[0] != '\0' ? ")" : "", PROTO_VERSION, c->minor,
+		    c->path);
 }
 
 const struct out	out_text = {

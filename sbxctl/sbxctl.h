@@ -98,7 +98,8 @@ struct conn {
 	char		*path;		/* of the socket, for messages */
 	uint32_t	 id;		/* of the last request */
 	bool		 any;		/* take answers of any id: attached */
-	char		 build[65];
+	char		 build[65];	/* the suite's */
+	char		 commit[65];	/* the same's; "": not known */
 	uint64_t	 minor;
 };
 

@@ -161,6 +161,52 @@ warnings_body()
 	done
 }
 
+atf_test_case commit
+commit_head()
+{
+	atf_set descr "the commit that a program says: git's, an archive's, or \
+none; never another repository's"
+}
+# says WANT: what the makefile of this tree hands to the compiler.
+says()
+{
+	got=$(cd tree && make -s -n BUILD=b b/obj/common/commit.o |
+	    sed -n 's/.*-DSBX_COMMIT=."\([^"]*\)".*/<\1>/p')
+	atf_check_equal "<$1>" "$got"
+}
+commit_body()
+{
+	git="git -c user.name=t -c user.email=t@example.org"
+	mkdir -p tree/tools tree/common
+	cp "$SBX_SRC/tools/commit" "$SBX_SRC/tools/commit.id" tree/tools
+	cp -r "$SBX_SRC/GNUmakefile" "$SBX_SRC/config.mk" \
+	    "$SBX_SRC/.gitattributes" tree
+	for d in privsep netd mountd landd worker sbxctl common regress fuzz; do
+		mkdir -p "tree/$d"
+		cp "$SBX_SRC/$d"/*.mk tree/$d
+	done
+	cp "$SBX_SRC"/common/commit.[ch] tree/common
+	says ''
+	# The folder above is a repository that has it: it is not its commit.
+	$git init -q .
+	echo x >x
+	$git add x
+	$git commit -qm other
+	says ''
+	(cd tree && $git init -q . && $git add . && $git commit -qm one)
+	id=$(git -C tree rev-parse HEAD | cut -c1-12)
+	says "$id"
+	echo >>tree/config.mk
+	says "$id-dirty"
+	git -C tree checkout -q config.mk
+	# An archive, in whosever repository it is unpacked.
+	(cd tree && git archive HEAD) >tree.tar
+	rm -rf tree
+	mkdir tree
+	tar xf tree.tar -C tree
+	says "$id"
+}
+
 # What the linker made of one program.
 elf()
 {
@@ -275,6 +321,7 @@ atf_init_test_cases()
 	atf_add_test_case peers
 	atf_add_test_case fetched
 	atf_add_test_case warnings
+	atf_add_test_case commit
 	atf_add_test_case hardened
 	atf_add_test_case static
 	atf_add_test_case install

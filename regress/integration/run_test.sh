@@ -414,7 +414,10 @@ embedded_body()
 	atf_check -s exit:3 -o inline:'in\n' run -- sh -c 'echo in; exit 3'
 	atf_check -o ignore pgrep -x sbxd
 	atf_check test -S "$SBX_STATE/sbxd.sock"
-	atf_check -o match:"at $SBX_STATE/sbxd.sock" sbxctl version
+	# Both of one build, with its commit where one is known.
+	built=$(sbxctl version | sed -n '1s/.*(\(.*\)).*/ .\1./p')
+	atf_check -o match:"^sbxd [0-9.-]*$built, .*at $SBX_STATE/sbxd.sock\$" \
+	    sbxctl version
 	# A second one is its client.
 	pid=$(pgrep -x sbxd)
 	atf_check run -- true

@@ -34,7 +34,7 @@ rebuilt_body()
 	before=$(sbx_tree "$P")
 	# Another build of every program, from an edited source.
 	run --keep -- sh -exc '
-		sed -i "s/\"sbxctl %s, /\"sbxctl edited %s, /" sbxctl/out_text.c
+		sed -i "s/\"sbxctl %s/\"sbxctl edited %s/" sbxctl/out_text.c
 		echo "/* edited inside */" >>common/digest.c
 		make -j2 all >build.log 2>&1 || { tail -n 20 build.log; exit 1; }
 		build/bin/sbxctl version; rm build.log; rm -f NEWS; echo n >NEWS' \

@@ -13,6 +13,7 @@
  *	order	its pieces are out of order
  *	fails	a review ends in an error
  *	bits	what lands does so without something of it
+ *	commit	it says which it was built from
  *	none	there is no session
  *	wide	the first one's name, user, project and command are long
  *	three	of the first one's project are three, many: five
@@ -138,6 +139,8 @@ hello(struct imsgbuf *ib)
 		    "sbxd.conf gives this uid no role");
 		_exit(0);
 	}
+	if (fake_does("commit"))
+		mine.build = "9.8.7+0123456789ab-dirty";
 	if (strcmp(how, "version") == 0)
 		mine.protocol = PROTO_VERSION + 1;
 	fake_send(ib, MSG_HELLO, 0, &mine);

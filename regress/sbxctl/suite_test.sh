@@ -154,8 +154,23 @@ version_word_body() {
 	atf_check -o match:'^sbxctl [0-9]' -o match:'^no suite is running' \
 	    sbxctl version
 	[ ! -e "$SBX_STATE" ] || atf_fail "something was started"
+	# Its own commit is that of the source, if that has one.
+	commit=$("$SBX_SRC/tools/commit")
+	[ -z "$commit" ] || sbxctl version | grep -q \
+	    "^sbxctl [0-9.]* (${commit%-dirty}\(-dirty\)*), protocol [0-9.]*\$" ||
+	    atf_fail "not of $commit: $(sbxctl version)"
 	fake_start suite
 	atf_check -o match:"^sbxd .*at $SBX_STATE/sbxd.sock" sbxctl version
+	atf_check -o match:'"commit": null' sbxctl version --json
+	fake_stop
+	FAKE=commit
+	export FAKE
+	fake_start suite
+	atf_check -o match:"^sbxd 9.8.7 .0123456789ab-dirty., protocol 1.*, at $SBX_STATE/sbxd.sock" \
+	    sbxctl version
+	atf_check -o match:'^    "version": "9.8.7"' \
+	    -o match:'^    "commit": "0123456789ab-dirty"' \
+	    -o match:'^    "protocol": 1' sbxctl version --json
 	fake_stop
 }
 
