@@ -7,6 +7,7 @@ BINDIR =	$(PREFIX)/bin
 SBINDIR =	$(PREFIX)/sbin
 LIBEXECDIR =	$(PREFIX)/libexec/sbx
 MANDIR =	$(PREFIX)/share/man
+DOCDIR =	$(PREFIX)/share/doc/sbx
 # Where the shells look for completions by themselves.
 BASHCOMP =	$(PREFIX)/share/bash-completion/completions/sbxctl
 FISHCOMP =	$(PREFIX)/share/fish/vendor_completions.d/sbxctl.fish

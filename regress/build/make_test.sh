@@ -289,6 +289,7 @@ install_body()
 	{
 		printf './%s\n' bin/sbxctl sbin/sbxd \
 		    share/bash-completion/completions/sbxctl \
+		    share/doc/sbx/sbxd.conf.sample \
 		    share/fish/vendor_completions.d/sbxctl.fish \
 		    share/zsh/site-functions/_sbxctl
 		for p in spawn netd mountd landd land worker init conf; do
@@ -302,6 +303,8 @@ install_body()
 	atf_check -o empty find d -type f ! -perm -444 ! -path '*/libexec/*'
 	atf_check -o match:' /usr/libexec/sbx/netd$' \
 	    cat d/usr/share/man/man8/sbx-netd.8
+	atf_check -o match:'^.It Pa /usr/share/doc/sbx/sbxd.conf.sample$' \
+	    cat d/usr/share/man/man8/sbxd.8
 	# shellcheck disable=SC2016 # bash's and fish's
 	atf_check -o match:'-F _sbxctl sbxctl' bash -c '. "$0"; complete' \
 	    d/usr/share/bash-completion/completions/sbxctl
@@ -310,7 +313,7 @@ install_body()
 	# shellcheck disable=SC2086 # words
 	atf_check -o ignore $in_tree uninstall
 	atf_check -o empty find d ! -type d
-	atf_check test ! -e d/usr/libexec/sbx
+	atf_check test ! -e d/usr/libexec/sbx -a ! -e d/usr/share/doc/sbx
 }
 
 atf_init_test_cases()

@@ -43,6 +43,46 @@ options_body()
 	done
 }
 
+atf_test_case accounts
+accounts_head()
+{
+	atf_set require.user root
+	atf_set descr "sbxd.8 makes the accounts that sbxd looks for, both ways"
+}
+accounts_body()
+{
+	sed -n '/^\.Sh ACCOUNTS/,/^\.Sh ENV/p' "$SBX_SRC/man/sbxd.8" |
+	    sed -n '/^\.Bd/,/^\.Ed/{/^\.[BE]d/d; s/\\e$/\\/; p;}' >page
+	sed -n '/static const char .const.accounts/,/^};/p' \
+	    "$SBX_SRC/privsep/sbxd_uids.c" | grep -o '_sbx[a-z]*' | sort >want
+	test "$(wc -l <want)" -ge 7 || atf_fail "no accounts in sbxd_uids.c"
+	# What is to be typed, with nobody made.
+	cat >typed <<-'EOT'
+		groupadd() { test "$*" = '--system sbx' || echo "group $*"; }
+		useradd() { for last; do :; done; echo "$last"; }
+	EOT
+	sed -n '/groupadd/,/done/p' page >>typed
+	sh typed >have || atf_fail "what is to be typed"
+	sort -o have have
+	atf_check diff want have
+	awk '$1 == "u" && $3 == "-" { print $2 }' page | sort >have
+	atf_check diff want have
+	# Names and options that the tool knows, in a passwd of this case's.
+	mkdir -p root/etc
+	touch root/etc/passwd root/etc/group root/etc/shadow root/etc/gshadow
+	cp /etc/login.defs root/etc 2>/dev/null || :
+	sed -e '/^groupadd() /d; /^useradd() /d' \
+	    -e "s|useradd |useradd --prefix $PWD/root |" \
+	    -e "s|groupadd |groupadd --prefix $PWD/root |" typed >real
+	sh -e real >out 2>&1 || atf_fail "$(cat out)"
+	cut -d: -f1 root/etc/passwd | sort >have
+	atf_check diff want have
+	echo sbx >>want
+	sort -o want want
+	cut -d: -f1 root/etc/group | sort >have
+	atf_check diff want have
+}
+
 atf_test_case programs
 programs_head()
 {
@@ -63,5 +103,6 @@ atf_init_test_cases()
 {
 	atf_add_test_case commands
 	atf_add_test_case options
+	atf_add_test_case accounts
 	atf_add_test_case programs
 }

@@ -341,17 +341,43 @@ ATF_TC_BODY(canonical_text, tc)
 	ATF_REQUIRE_STREQ(printed, "");
 }
 
-ATF_TC_WITHOUT_HEAD(the_example);
-ATF_TC_BODY(the_example, tc)
+/* Each setting that a refusal lists is in the sample's normal form. */
+static void
+sample_has(const char *text, const char *bad)
 {
-	char	path[PATH_MAX];
+	char	*p, word[64];
 
-	snprintf(path, sizeof(path), "%s/etc/sbxd.conf", getenv("SBX_SRC"));
+	run(file_with(bad, strlen(bad)), false);
+	ATF_REQUIRE((p = strstr(answer, "is no key: ")) != NULL);
+	for (; (p = strchr(p, '"')) != NULL; p++) {
+		snprintf(word, sizeof(word), "%.*s:", (int)strcspn(p + 1,
+		    "\"") + 2, p);
+		if (strstr(text, word) == NULL)
+			atf_tc_fail("no %s in the sample", word);
+		p = strchr(p + 1, '"');
+	}
+}
+
+/* As its head says it is to be used: without the comments. */
+ATF_TC_WITHOUT_HEAD(the_sample);
+ATF_TC_BODY(the_sample, tc)
+{
+	static char	text[sizeof(printed)];
+
 	/* Its owner may be anybody; the text is what counts. */
-	ATF_REQUIRE_EQ(test_sh("cp '%s' '%s'", path,
-	    file_with("", 0)), 0);
-	run(test_path("conf.d/sbxd.conf"), false);
+	ATF_REQUIRE_EQ(test_sh("sed '/^ *#/d' '%s/etc/sbxd.conf.sample' >'%s'",
+	    getenv("SBX_SRC"), file_with("", 0)), 0);
+	run(test_path("conf.d/sbxd.conf"), true);
 	ATF_REQUIRE(strstr(answer, "READY") != NULL);
+	strlcpy(text, printed, sizeof(text));
+	sample_has(text, "{ \"x\": 1 }");
+	sample_has(text, "{ \"roles\": { \"x\": 1 } }");
+	/* The defaults are sbxd's. */
+	ATF_CHECK_EQ(test_sh("sed -n 's/^#define [A-Z]*_DEFAULT\t//p' "
+	    "'%s'/privsep/sbxd.c '%s'/privsep/sbxd_start.c >defaults && "
+	    "test $(wc -l <defaults) = 3 && while read -r d; do grep -q -F "
+	    "\": $d\" '%s'/etc/sbxd.conf.sample || exit 1; done <defaults",
+	    getenv("SBX_SRC"), getenv("SBX_SRC"), getenv("SBX_SRC")), 0);
 }
 
 static void
@@ -485,7 +511,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, refusals);
 	ATF_TP_ADD_TC(tp, long_values);
 	ATF_TP_ADD_TC(tp, canonical_text);
-	ATF_TP_ADD_TC(tp, the_example);
+	ATF_TP_ADD_TC(tp, the_sample);
 	ATF_TP_ADD_TC(tp, what_is_no_file);
 	ATF_TP_ADD_TC(tp, the_default);
 	ATF_TP_ADD_TC(tp, owners_rights);
