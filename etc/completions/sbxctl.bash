@@ -2,60 +2,117 @@
 # commands: run ls show changes diff patch apply discard rm stop kill resume
 # commands: explain du gc doctor version new attach exec help
 
+# Ids, and names: those that are no more than letters, since compgen -W expands
+# its words as a shell does. Without a running suite there are none to be had,
+# and asking would start one.
+_sbxctl_sessions()
+{
+	case $(sbxctl version --json 2>/dev/null) in
+	*'"suite": {'*) ;;
+	*) return ;;
+	esac
+	sbxctl ls --json 2>/dev/null | sed -nE \
+	    's/^ {6}"(session|name)": "([A-Za-z0-9_][A-Za-z0-9_.+-]*)",?$/\2/p'
+}
+
+# What compgen finds by $cur, whatever is in a file's name.
+_sbxctl_offer()
+{
+	mapfile -t COMPREPLY < <(compgen "$@" -- "$cur")
+	case $1 in
+	-[df]) compopt -o filenames 2>/dev/null ;;
+	esac
+}
+
+# A command of the user's own: its name, then files.
+_sbxctl_command()
+{
+	if [ "$1" -eq 0 ]; then
+		_sbxctl_offer -c
+	else
+		_sbxctl_offer -f
+	fi
+}
+
 _sbxctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-	local cmd=${COMP_WORDS[1]-} words='' i
+	local cmd=${COMP_WORDS[1]-} words='' i='' n=0 own=-1
+	local commands="run ls show changes diff patch apply discard rm stop
+	    kill resume explain du gc doctor version new attach exec help"
 
 	if [ "$COMP_CWORD" -le 1 ]; then
-		words="run ls show changes diff patch apply discard rm stop
-		    kill resume explain du gc doctor version new attach exec
-		    help"
-		COMPREPLY=($(compgen -W "$words" -- "$cur"))
+		_sbxctl_offer -W "$commands"
 		return
 	fi
+	# "--repo=DIR" comes as three words, "--env A=1" as four.
+	if [ "$cur" = = ]; then
+		i=$COMP_CWORD cur=''
+	elif [ "$prev" = = ]; then
+		i=$((COMP_CWORD - 1))
+	fi
+	if [ -n "$i" ]; then
+		prev=${COMP_WORDS[i-1]}
+		# Of "--env NAME=VALUE" the value is nobody's to know.
+		[ "${COMP_WORDS[i-2]}" != --env ] || return
+	fi
+	# n: words before this one that are no options; own: those after "--".
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if [ "$own" -ge 0 ]; then
+			((own++))
+			continue
+		fi
+		case ${COMP_WORDS[i]} in
+		--)
+			own=0 ;;
+		--repo | --name | --hide | --ro | --env | --as | -o | \
+		    --digest | --detach-keys | --older)
+			[ "${COMP_WORDS[i+1]-}" != = ] || ((i++))
+			((i++)) ;;
+		=)
+			((i++)) ;;
+		-*)
+			;;
+		*)
+			((n++)) ;;
+		esac
+	done
+	# Options end at a command's name.
+	case $cmd in
+	run | new)
+		if [ "$own" -ge 0 ] || [ "$n" -gt 0 ]; then
+			_sbxctl_command $((own > 0 ? own : n))
+			return
+		fi ;;
+	exec | resume)
+		if [ "$own" -ge 0 ]; then
+			_sbxctl_command "$own"
+			return
+		elif [ "$cmd" = exec ] && [ "$n" -gt 1 ]; then
+			_sbxctl_command "$n"
+			return
+		fi ;;
+	esac
 	case $prev in
 	--repo)
-		COMPREPLY=($(compgen -d -- "$cur"))
+		_sbxctl_offer -d
 		return ;;
 	--hide | --ro | -o)
-		COMPREPLY=($(compgen -f -- "$cur"))
+		_sbxctl_offer -f
 		return ;;
 	--as)
-		COMPREPLY=($(compgen -u -- "$cur"))
+		_sbxctl_offer -u
 		return ;;
 	--name | --env | --digest | --detach-keys | --older)
 		return ;;
 	esac
 	case $cmd in
-	run | new)
+	run)
 		words="--repo --name --hide --ro --no-network --env --as
-		    --keep --help"
-		[ "$cmd" = run ] && words="$words --raw" || words="$words --json"
-		# After the first word that is no option: a command's own.
-		for ((i = 2; i < COMP_CWORD; i++)); do
-			case ${COMP_WORDS[i]} in
-			--)
-				words='' ;;
-			--repo | --name | --hide | --ro | --env | --as)
-				((i++)) ;;
-			-*)
-				;;
-			*)
-				words='' ;;
-			esac
-			[ -n "$words" ] || break
-		done
-		if [ -z "$words" ]; then
-			COMPREPLY=($(compgen -f -- "$cur"))
-			return
-		fi
-		case $cur in
-		-*) ;;
-		*)
-			COMPREPLY=($(compgen -c -- "$cur"))
-			return ;;
-		esac ;;
+		    --keep --raw --help" ;;
+	new)
+		words="--repo --name --hide --ro --no-network --env --as
+		    --keep --json --help" ;;
 	attach)
 		words="--detach-keys --raw --help" ;;
 	exec)
@@ -83,16 +140,20 @@ _sbxctl()
 	esac
 	case $cur in
 	-*)
-		COMPREPLY=($(compgen -W "$words" -- "$cur"))
+		[ "$own" -ge 0 ] || _sbxctl_offer -W "$words"
 		return ;;
 	esac
-	case $cmd in
-	show | changes | diff | patch | apply | discard | rm | stop | kill | \
-	    resume | du | attach | exec)
-		words=$(sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p')
-		COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;
-	explain)
-		COMPREPLY=($(compgen -f -- "$cur")) ;;
+	# A session first; before it a path, after it a path, or a command.
+	case $cmd$n in
+	run0 | new0 | exec1)
+		_sbxctl_offer -c ;;
+	help0)
+		_sbxctl_offer -W "$commands" ;;
+	show0 | changes0 | diff0 | patch0 | apply0 | discard0 | rm0 | stop0 | \
+	    kill0 | resume0 | du0 | attach0 | exec0 | explain1)
+		_sbxctl_offer -W "$(_sbxctl_sessions)" ;;
+	explain0 | discard*)
+		_sbxctl_offer -f ;;
 	esac
 }
 complete -F _sbxctl sbxctl

@@ -2,12 +2,45 @@
 # commands: run ls show changes diff patch apply discard rm stop kill resume
 # commands: explain du gc doctor version new attach exec help
 
+# Ids and names. Without a running suite there are none to be had, and asking
+# would start one.
 function __sbxctl_sessions
-    sbxctl ls 2>/dev/null | sed -n '2,$s/ .*//p'
+    sbxctl version --json 2>/dev/null | string match -q '*"suite": {*'
+    or return
+    sbxctl ls --json 2>/dev/null | string replace -rf \
+        '^ {6}"(?:session|name)": "([A-Za-z0-9_][A-Za-z0-9_.+-]*)",?$' '$1'
 end
 function __sbxctl_in
     set -l words (commandline -opc)
     test (count $words) -ge 2; and contains -- $words[2] $argv
+end
+# The words that are no options of sbxctl's: all after "--", or after the first
+# of them where a command of the user's own begins there.
+function __sbxctl_words
+    set -l words (commandline -opc)
+    set -e words[1..2]
+    while set -q words[1]
+        set -l w $words[1]
+        set -e words[1]
+        if test "$w" = --
+            break
+        else if contains -- $w --repo --name --hide --ro --env --as -o --digest --detach-keys --older
+            set -e words[1]
+        else if not string match -q -- '-*' $w
+            echo $w
+            __sbxctl_in run new; and break
+        end
+    end
+    test (count $words) -eq 0; or printf '%s\n' $words
+end
+function __sbxctl_at
+    test (count (__sbxctl_words)) -eq $argv[1]
+end
+# What completes a command of the user's own, after this many words.
+function __sbxctl_command
+    set -l words (__sbxctl_words)
+    test $argv[1] -eq 0; or set -e words[1..$argv[1]]
+    complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
 end
 
 complete -c sbxctl -f
@@ -32,7 +65,7 @@ complete -c sbxctl -n __fish_use_subcommand -a new -d 'run a command, and leave 
 complete -c sbxctl -n __fish_use_subcommand -a attach -d 'be at the terminal of a session'
 complete -c sbxctl -n __fish_use_subcommand -a exec -d 'run another command in a session'
 complete -c sbxctl -n __fish_use_subcommand -a help -d 'the commands'
-complete -c sbxctl -n '__sbxctl_in run new explain changes diff patch apply discard' -l repo -r -a '(__fish_complete_directories)'
+complete -c sbxctl -n '__sbxctl_in run new explain changes diff patch apply discard' -l repo -x -a '(__fish_complete_directories)'
 complete -c sbxctl -n '__sbxctl_in changes' -l outside
 complete -c sbxctl -n '__sbxctl_in run new' -l name -x
 complete -c sbxctl -n '__sbxctl_in run new explain' -l hide -r -F
@@ -43,13 +76,18 @@ complete -c sbxctl -n '__sbxctl_in run new explain' -l as -x -a '(__fish_complet
 complete -c sbxctl -n '__sbxctl_in run new resume' -l keep
 complete -c sbxctl -n '__sbxctl_in run attach exec resume' -l raw
 complete -c sbxctl -n '__sbxctl_in attach' -l detach-keys -x
-complete -c sbxctl -n '__sbxctl_in run new' -a '(__fish_complete_subcommand)'
+complete -c sbxctl -n '__sbxctl_in run new' -a '(__sbxctl_command 0)'
+complete -c sbxctl -n 'not __fish_use_subcommand' -l help
 complete -c sbxctl -n '__sbxctl_in patch' -s o -r -F
 complete -c sbxctl -n '__sbxctl_in apply' -l digest -x
 complete -c sbxctl -n '__sbxctl_in apply discard' -l yes
 complete -c sbxctl -n '__sbxctl_in gc' -l older -x
 complete -c sbxctl -n '__sbxctl_in gc' -l dry-run
-complete -c sbxctl -n '__sbxctl_in explain' -F
+complete -c sbxctl -n '__sbxctl_in explain; and __sbxctl_at 0' -F
+complete -c sbxctl -n '__sbxctl_in discard; and not __sbxctl_at 0' -F
+complete -c sbxctl -n '__sbxctl_in exec; and not __sbxctl_at 0' -a '(__sbxctl_command 1)'
+complete -c sbxctl -n '__sbxctl_in help; and __sbxctl_at 0' -a '(sbxctl help | string replace -rf \'^(usage:|      ) sbxctl ([a-z]+).*\' \'$2\')'
 complete -c sbxctl -n '__sbxctl_in rm gc' -l discard
 complete -c sbxctl -n '__sbxctl_in ls show changes diff patch apply discard rm stop kill explain du gc doctor version new' -l json
-complete -c sbxctl -n '__sbxctl_in show changes diff patch apply discard rm stop kill resume du attach exec' -a '(__sbxctl_sessions)'
+complete -c sbxctl -n '__sbxctl_in show changes diff patch apply discard rm stop kill resume du attach exec; and __sbxctl_at 0' -a '(__sbxctl_sessions)'
+complete -c sbxctl -n '__sbxctl_in explain; and __sbxctl_at 1' -a '(__sbxctl_sessions)'

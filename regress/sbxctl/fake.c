@@ -14,6 +14,7 @@
  *	fails	a review ends in an error
  *	bits	what lands does so without something of it
  *	commit	it says which it was built from
+ *	names	one has a name that a shell would not like
  *	none	there is no session
  *	wide	the first one's name, user, project and command are long
  *	three	of the first one's project are three, many: five

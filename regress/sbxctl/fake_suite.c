@@ -80,6 +80,8 @@ session_of(int i)
 		s.owner = "uid:4294967290";
 		s.reason = "killed by uid:0, not by xuid:0 or uid:0x";
 	}
+	if (i == 1 && fake_does("names"))
+		s.name = "$(>evaluated) `>evaluated`";
 	if (i == 2) {
 		s.project = "/data/\377\033[31m";
 		s.argv = strv(argv_bytes);

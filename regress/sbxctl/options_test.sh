@@ -143,26 +143,92 @@ completions_body() {
 	done
 }
 
-# What bash really offers.
+# What is asked for, and what is to be offered: three lines each.
+wanted() {
+	cat <<-EOT
+		sbxctl d|diff discard doctor du
+		sbxctl run --h|--help --hide
+		sbxctl patch -|--help --json --repo -o
+		sbxctl rm --d|--discard
+		sbxctl help ve|version
+		sbxctl show |aaaabbbbcccc aaaaddddeeee one zzzz22223333
+		sbxctl rm --discard z|zzzz22223333
+		sbxctl patch -o /x a|aaaabbbbcccc aaaaddddeeee
+		sbxctl exec --env A=1 o|one
+		sbxctl explain /etc z|zzzz22223333
+		sbxctl show one |
+		sbxctl show '$|
+		sbxctl gc |
+		sbxctl run --env A=|
+		sbxctl run --env A=b|
+		sbxctl run --as $user|$user
+		sbxctl diff --repo $PWD/tree/|$PWD/tree/a b $PWD/tree/sub
+		sbxctl diff --repo=$PWD/tree/s|$PWD/tree/sub
+		sbxctl run -- sbxct|sbxctl
+		sbxctl run -- ls $PWD/tree/f|$PWD/tree/file
+		sbxctl exec one sbxct|sbxctl
+	EOT
+}
+# offers SHELL: it does.
+offers() {
+	wanted | while IFS='|' read -r line want; do
+		got=$("offer_$1" "$line" | sort -u | xargs) || exit 1
+		[ "$got" = "$want" ] || echo "$line: $got, not $want"
+	done >wrong
+	atf_check cat wrong
+	[ ! -e evaluated ] || atf_fail "a session's name was executed"
+}
+offer_bash() {
+	bash -c '. "$0"
+		words=${1//=/ = }
+		read -r -a COMP_WORDS <<<"$words"
+		case $1 in *" ") COMP_WORDS+=("") ;; esac
+		COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+		_sbxctl
+		printf "%s\n" "${COMPREPLY[@]}"
+	' "$SBX_SRC/etc/completions/sbxctl.bash" "$1"
+}
+# With what it is found by, and not a tab and what it says about it. A folder
+# has a slash at its end here, a space in it its backslash or not.
+offer_fish() {
+	HOME=$PWD fish --no-config -c 'source $argv[1]; complete -C $argv[2]' \
+	    "$SBX_SRC/etc/completions/sbxctl.fish" "$1" |
+	    sed -e 's/	.*//' -e 's,/$,,' -e 's/^--repo=//' -e 's/\\ / /'
+}
+offer_begin() {
+	mkdir -p tree/sub "tree/a b"
+	: >tree/file
+	sbx_user user
+	FAKE=names "$SBX_BUILDDIR/regress/sbxctl/fake" suite &
+	fake=$!
+	n=0
+	until [ -S "$SBX_STATE/sbxd.sock" ]; do
+		n=$((n + 1))
+		[ $n -lt 100 ] || atf_fail "no scripted suite"
+		sleep 0.05
+	done
+}
+# offer_alone SHELL: without a suite nothing, and none is started.
+offer_alone() {
+	kill "$fake"
+	wait "$fake" 2>/dev/null
+	rm -r "$SBX_STATE"
+	[ -z "$("offer_$1" 'sbxctl show ')" ] || atf_fail "out of nothing"
+	[ ! -e "$SBX_STATE" ] || atf_fail "something was started"
+}
+
 atf_test_case completions_bash
 completions_bash_body() {
-	cat >offer <<'END'
-. "$SBX_SRC"/etc/completions/sbxctl.bash
-offer() {
-	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
-	_sbxctl
-	printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' '
-	echo
+	offer_begin
+	offers bash
+	offer_alone bash
 }
-offer sbxctl d
-offer sbxctl run --h
-offer sbxctl patch -
-offer sbxctl rm --d
-END
-	atf_check -e empty -o save:got bash offer
-	printf '%s \n' 'diff discard doctor du' '--help --hide' \
-	    '--help --json --repo -o' '--discard' >want
-	diff want got || atf_fail "other offers"
+
+atf_test_case completions_fish
+completions_fish_body() {
+	offer_begin
+	offers fish
+	offer_alone fish
 }
 
 atf_init_test_cases() {
@@ -173,4 +239,5 @@ atf_init_test_cases() {
 	atf_add_test_case statuses
 	atf_add_test_case completions
 	atf_add_test_case completions_bash
+	atf_add_test_case completions_fish
 }
