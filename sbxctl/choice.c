@@ -97,15 +97,21 @@ choice_ask(const char *question, const char *const *words)
 static void
 choice_kept(const char *sid, const struct reviews *all)
 {
-	char	*counts = review_counts(&all->sum);
+	char		*counts = review_counts(&all->sum);
+	uint64_t	 rest = all->sum.sum.skipped + all->sum.sum.ignored;
 
 	if (all->sum.sum.files == 0)
 		say("session %s is kept, with what does not land: \"sbxctl "
 		    "changes %s\" lists it, \"sbxctl rm --discard %s\" removes "
 		    "it", sid, sid, sid);
-	else
+	else if (rest == 0)
 		say("session %s is kept: %s: \"sbxctl diff %s\" shows it, "
 		    "then apply, discard or rm", sid, counts, sid);
+	else
+		say("session %s is kept: %s, and %" PRIu64 " that %s not "
+		    "land: \"sbxctl changes %s\" lists all, \"sbxctl diff "
+		    "%s\" shows it, then apply, discard or rm", sid, counts,
+		    rest, rest == 1 ? "does" : "do", sid, sid);
 	free(counts);
 }
 

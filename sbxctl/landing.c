@@ -3,6 +3,7 @@
  */
 #include <sys/stat.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,29 @@
 #include "../common/digest.h"
 #include "../common/path.h"
 #include "sbxctl.h"
+
+/* It is not ours to stop: what is begun goes to its end, and says so. */
+static void
+landing_on_signal(int sig)
+{
+	static const char	text[] = "\nsbxctl: the landing goes on, and "
+	    "this waits for it: interrupt once more to leave it alone\n";
+
+	(void)sig;
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+}
+
+/* A second one ends us, as ever. */
+static void
+landing_signals(void (*handler)(int))
+{
+	struct sigaction	sa;
+
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = handler;
+	sa.sa_flags = (int)SA_RESETHAND;
+	sigaction(SIGINT, &sa, NULL);
+}
 
 int
 landing_apply(struct conn *c, const char *sid, const char *root,
@@ -24,7 +48,9 @@ landing_apply(struct conn *c, const char *sid, const char *root,
 		body.digest.p = digest;
 		body.digest.len = DIGEST_LEN;
 	}
+	landing_signals(landing_on_signal);
 	review_get(c, sid, MSG_APPLY, &body, &r);
+	landing_signals(SIG_DFL);
 	r.root = root;
 	if (r.error != NULL) {
 		out->refused(&r);

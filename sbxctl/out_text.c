@@ -26,7 +26,8 @@ text_colour(void)
 {
 	const char	*term = getenv("TERM"), *no = getenv("NO_COLOR");
 
-	return (isatty(STDOUT_FILENO) && (no == NULL || *no == '\0') &&
+	return ((isatty(STDOUT_FILENO) || pager_runs()) &&
+	    (no == NULL || *no == '\0') &&
 	    term != NULL && strcmp(term, "dumb") != 0);
 }
 
@@ -255,12 +256,54 @@ diff_line(const char *line, size_t len, bool colour)
 	free(seen);
 }
 
+/* Both directions of a binary file, which nobody reads: what it is now, in
+ * bytes, and where the next file begins. */
+static const char *
+diff_binary(const char *p, const char *end)
+{
+	const char	*nl;
+	size_t		 size = 0;
+	int		 n = 0;
+
+	for (; p < end; p = nl + 1) {
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (nl == NULL)
+			nl = end;
+		if (strncmp(p, "diff --git ", 11) == 0)
+			break;
+		if (strncmp(p, "literal ", 8) == 0 && n++ == 0)
+			size = strtoul(p + 8, NULL, 10);
+	}
+	printf("Binary file, now of %zu byte%s\n", size, size == 1 ? "" :
+	    "s");
+	return (p < end ? p : end);
+}
+
+static void
+diff_lines(const char *p, const char *end)
+{
+	static const char	binary[] = "GIT binary patch\n";
+	const char		*nl;
+	bool			 colour = text_colour();
+
+	while (p < end) {
+		if (strncmp(p, binary, sizeof(binary) - 1) == 0) {
+			p = diff_binary(p, end);
+			continue;
+		}
+		nl = memchr(p, '\n', (size_t)(end - p));
+		if (nl == NULL)
+			nl = end;
+		diff_line(p, (size_t)(nl - p), colour);
+		p = nl + 1;
+	}
+}
+
 static void
 text_diff_one(const struct review *r)
 {
-	const char	*p = (const char *)r->patch, *end, *nl;
+	const char	*p = (const char *)r->patch;
 	char		*counts = review_counts(r);
-	bool		 colour = text_colour();
 
 	text_line("session", r->session);
 	text_line("target", r->target);
@@ -270,18 +313,15 @@ text_diff_one(const struct review *r)
 	if (r->patchlen == 0)
 		return;
 	putchar('\n');
-	for (end = p + r->patchlen; p < end; p = nl + 1) {
-		nl = memchr(p, '\n', (size_t)(end - p));
-		if (nl == NULL)
-			nl = end;
-		diff_line(p, (size_t)(nl - p), colour);
-	}
+	diff_lines(p, p + r->patchlen);
 }
 
 static void
 text_diff(const struct reviews *all)
 {
+	pager_begin();
 	text_each(all, text_diff_one);
+	pager_end();
 }
 
 static void

@@ -156,9 +156,11 @@ review_chunk(struct review *r, const struct m_CHUNK *in, uint64_t *next)
 		    REVIEW_PATCH_MAX);
 	if (in->data.len == 0)
 		return;
-	r->patch = need(realloc(r->patch, r->patchlen + in->data.len));
+	/* With an end for who looks for words in it. */
+	r->patch = need(realloc(r->patch, r->patchlen + in->data.len + 1));
 	memcpy(r->patch + r->patchlen, in->data.p, in->data.len);
 	r->patchlen += in->data.len;
+	r->patch[r->patchlen] = '\0';
 }
 
 static void

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,8 +82,12 @@ visible(const char *s)
 int
 done(int status)
 {
-	if (fflush(stdout) == EOF || ferror(stdout))
+	if (fflush(stdout) == EOF || ferror(stdout)) {
+		/* Whoever read it has seen enough, as with head(1). */
+		if (errno == EPIPE && signal(SIGPIPE, SIG_DFL) != SIG_ERR)
+			raise(SIGPIPE);
 		fail("standard output: %s: not all was written: make room "
 		    "there, or write elsewhere", strerror(errno));
+	}
 	return (status);
 }

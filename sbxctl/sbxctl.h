@@ -308,6 +308,11 @@ void	terminal_leave(void);
  * terminal sends by itself, and throws it away. */
 void	terminal_settle(int in, int out);
 
+/* pager.c: between these two stdout is the pager's, where it was a terminal. */
+void	pager_begin(void);
+void	pager_end(void);
+bool	pager_runs(void);
+
 /*
  * sink.c: output that never blocks us, nor changes what others have open.
  */

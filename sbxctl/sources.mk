@@ -7,7 +7,7 @@ sbxctl_SRCS =	sbxctl/sbxctl.c sbxctl/options.c sbxctl/say.c \
 		sbxctl/session.c sbxctl/review.c sbxctl/outside.c \
 		sbxctl/text_outside.c sbxctl/landing.c sbxctl/doctor.c \
 		sbxctl/out_text.c sbxctl/text_session.c sbxctl/column.c \
-		sbxctl/out_json.c sbxctl/json.c \
+		sbxctl/out_json.c sbxctl/json.c sbxctl/pager.c \
 		sbxctl/attach.c sbxctl/exec.c sbxctl/keys.c common/commit.c
 # The password file's users come through NSS, which a static program lacks:
 # libc is linked dynamically. The others would cost 0.4 ms at each start.

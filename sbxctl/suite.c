@@ -3,6 +3,7 @@
  * started. It belongs to its state folder, not to us: it outlives us while a
  * session or another client needs it.
  */
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -141,6 +142,53 @@ suite_env(char **envp)
 			_exit(126);
 }
 
+/*
+ * The suite is everybody's who has its state, and so are its limits: no file
+ * of it, and none of a session's, would be larger than who started it may
+ * write. What can be raised is; suite_limited: NULL, or why none is started.
+ */
+static const struct {
+	__rlimit_resource_t	 which;
+	const char		*what;
+} limits[] = {
+	{ RLIMIT_FSIZE, "bytes a file (ulimit -f)" },
+	{ RLIMIT_CPU, "seconds of processor time (ulimit -t)" },
+};
+
+static char *
+suite_limited(void)
+{
+	struct rlimit	 rl;
+	char		*why;
+	size_t		 i;
+
+	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (getrlimit(limits[i].which, &rl) == -1 ||
+		    rl.rlim_max == RLIM_INFINITY)
+			continue;
+		if (asprintf(&why, "no suite is running, and one started here "
+		    "had your limit of %llu %s, for all sessions: raise it, "
+		    "or start sbxd elsewhere",
+		    (unsigned long long)rl.rlim_max, limits[i].what) == -1)
+			fail("out of memory");
+		return (why);
+	}
+	return (NULL);
+}
+
+static void
+suite_limits(void)
+{
+	struct rlimit	rl;
+	size_t		i;
+
+	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (getrlimit(limits[i].which, &rl) == 0) {
+			rl.rlim_cur = rl.rlim_max;
+			(void)setrlimit(limits[i].which, &rl);
+		}
+}
+
 /* In the child: nothing of ours stays open, the terminal is not its own. */
 static void __attribute__((noreturn))
 suite_exec(const char *program, int ready)
@@ -151,7 +199,7 @@ suite_exec(const char *program, int ready)
 	char		*envp[6] = { path };
 	const char	*state = suite_state();
 	sigset_t	 none;
-	int		 null;
+	int		 null, sig;
 
 	/* Its log is a file of its state's, which it opens itself. */
 	null = open("/dev/null", O_RDWR);
@@ -170,11 +218,14 @@ suite_exec(const char *program, int ready)
 		suite_env(&envp[envp[1] == NULL ? 1 : 2]);
 	}
 	sigemptyset(&none);
+	/* What nohup(1), say, has ignored for us. */
+	for (sig = 1; sig < NSIG; sig++)
+		(void)signal(sig, SIG_DFL);
 	if (setsid() == -1 || chdir("/") == -1 ||
-	    signal(SIGPIPE, SIG_DFL) == SIG_ERR ||
 	    sigprocmask(SIG_SETMASK, &none, NULL) == -1)
 		_exit(126);
 	umask(022);
+	suite_limits();
 	execve(program, argv, envp);
 	dprintf(SUITE_READY_FD, "%s: %s\n", program, strerror(errno));
 	_exit(126);
@@ -246,6 +297,10 @@ suite_start(void)
 	if ((program = suite_program()) == NULL)
 		return (copy("no suite is running and there is no sbxd at "
 		    SBX_SBINDIR " or beside sbxctl: install the suite whole"));
+	if ((why = suite_limited()) != NULL) {
+		free(program);
+		return (why);
+	}
 	if (pipe2(ready, O_CLOEXEC) == -1)
 		fail("pipe: %s", strerror(errno));
 	if ((pid = fork()) == -1)

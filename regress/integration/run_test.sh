@@ -13,6 +13,7 @@ for int_case in 'status:the exit status is the command'\''s' \
     'background:what the command leaves behind ends with it' \
     'signals:a signal to sbxctl ends the command and keeps' \
     'closed:a reader that goes away is told as at home' \
+    'limits:a suite has not the limits of who starts it, or is not started' \
     'embedded:no suite runs: one is started and ends by itself' \
     'embedded_long:a suite of a state whose path is long' \
     'together:two at once on a state that is not there yet' \
@@ -406,6 +407,22 @@ closed_body()
 	int_end
 }
 
+limits_body()
+{
+	int_tools
+	int_who root
+	int_clean_mark
+	for l in -f -t; do
+		(ulimit -S "$l" 8; run -- sh -c "ulimit $l") >out ||
+		    atf_fail "ulimit $l"
+		atf_check -o inline:'unlimited\n' cat out
+		(ulimit "$l" 8; SBX_STATE=$SBX_SCRATCH/another int_refused \
+		    125 "your limit of .*ulimit $l" run -- true)
+		atf_check test ! -e "$SBX_SCRATCH/another"
+		int_clean_check
+	done
+}
+
 embedded_body()
 {
 	int_tools
@@ -529,7 +546,7 @@ client_user_body()
 atf_init_test_cases()
 {
 	for int_case in status streams large environment identity kept \
-	    untouched network background signals closed embedded \
+	    untouched network background signals closed limits embedded \
 	    embedded_long together client_user; do
 		atf_add_test_case "$int_case"
 	done

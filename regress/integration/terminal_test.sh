@@ -46,7 +46,7 @@ choice_one()
 		expect ?
 		send v\n
 		expect +in
-		expect ?
+		expect [a/d/K/v]
 		send a\n
 		expect 2 files landed
 		end
@@ -125,6 +125,105 @@ choice_body()
 {
 	int_begin
 	int_each choice_one
+	int_end
+}
+
+atf_test_case paged
+paged_head()
+{
+	atf_set descr "at a terminal a diff goes through the pager, and of a \
+binary file no bytes are shown"
+	atf_set require.user root
+}
+paged_body()
+{
+	int_begin
+	int_who user
+	int_keep sh -c 'head -c 30000 /dev/urandom >bin; seq 500 >lines
+	    echo end >>Makefile'
+	cat >page <<-'EOT'
+		#!/bin/sh
+		sed 's/^/paged: /'
+	EOT
+	chmod 0755 page
+	export NO_COLOR=1
+	at_terminal "PAGER=$PWD/page sbxctl diff $sid" <<-'EOT'
+		expect paged: Binary file, now of 30000 bytes
+		expect paged: +500
+		end
+		never literal
+	EOT
+	atf_check_equal 0 "$status"
+	# One that is left early has seen enough; none is as good.
+	at_terminal "PAGER='head -n 1' sbxctl diff $sid" <<-'EOT'
+		expect session
+		end
+		never written
+		never +500
+	EOT
+	atf_check_equal 0 "$status"
+	at_terminal "PAGER= sbxctl diff $sid" <<-'EOT'
+		expect Binary file
+		expect +500
+		end
+	EOT
+	atf_check_equal 0 "$status"
+	# The question's view too.
+	at_terminal "PAGER=$PWD/page sbxctl run $AS -- sh -c 'echo n >new'" \
+	    <<-'EOT'
+		expect [a/d/K/v]
+		send v\n
+		expect paged: +n
+		expect [a/d/K/v]
+		send k\n
+		end
+	EOT
+	# Not at one: whole, and who reads no more of it is no error.
+	PAGER=false sbxctl diff "$sid" >diff || atf_fail "status $?"
+	atf_check -o ignore grep '^+500$' diff
+	(PAGER=false sbxctl diff "$sid"; echo "$?" >ended) 2>err |
+	    sed -n '1{p;q}' >first
+	atf_check -o match:session cat first
+	atf_check cat err
+	# The patch has what is not shown.
+	atf_check -o ignore sbxctl patch -o p "$sid"
+	atf_check -o inline:'1\n' grep -c '^GIT binary patch$' p
+	for s in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
+		atf_check -o ignore sbxctl rm --discard "$s"
+	done
+	int_end
+}
+
+atf_test_case interrupted
+interrupted_head()
+{
+	atf_set descr "^C during a landing: it goes on, and that is said"
+	atf_set require.user root
+}
+interrupted_body()
+{
+	int_plain || atf_skip "sanitized programs cannot be traced"
+	int_begin
+	int_who user
+	int_keep sh -c 'for i in 1 2 3 4; do echo in >f$i; done'
+	stall "$(pgrep -x spawn)" renameat2 2 >stall.out 2>stall.err &
+	stall=$!
+	int_wait_file stall.out ready
+	(int_wait_file stall.out stalled; touch begun
+	    int_wait test -e told; kill "$stall") &
+	timing=$!
+	at_terminal "trap : INT; sbxctl apply --yes $sid" <<-EOT
+		await $PWD/begun
+		send \x03
+		expect the landing goes on
+		touch $PWD/told
+		expect 4 files landed
+		end
+	EOT
+	atf_check_equal 0 "$status"
+	atf_check -o inline:'in\n' cat "$P/f4"
+	wait "$timing"
+	atf_check -o ignore sbxctl rm "$sid"
 	int_end
 }
 
@@ -481,7 +580,7 @@ broker_body()
 
 atf_init_test_cases()
 {
-	for c in choice statuses jobs injected programs broker; do
+	for c in choice paged interrupted statuses jobs injected programs broker; do
 		atf_add_test_case "$c"
 	done
 }
