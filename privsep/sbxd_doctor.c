@@ -47,11 +47,11 @@ doctor_own(struct client *c, uint32_t id)
 	doctor_line(c, id, "ok", "state", sbxd.conf.state);
 	if (sbxd.cgroup[0] != '\0')
 		doctor_line(c, id, "ok", "cgroup", "v2: sessions are frozen "
-		    "for reviews and killed whole");
+		    "for reviews and killed whole; no bound of memory, "
+		    "processes or CPU is set");
 	else
 		doctor_line(c, id, "warn", "cgroup", mode_user() ? "none is "
-		    "this user's: memory, processes and CPU are not bounded; "
-		    "sessions are stopped for reviews by a signal, which one "
+		    "this user's: sessions are stopped for reviews by a signal, which one "
 		    "that means to undoes, and killed by their first "
 		    "process's end" : "no cgroup v2 is mounted: sessions are "
 		    "stopped for reviews by a signal, which one that means to "

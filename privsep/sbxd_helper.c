@@ -215,9 +215,8 @@ session_missing(struct strv *out, const struct m_MOUNTED *m)
 	size_t	i;
 
 	if (sbxd.cgroup[0] == '\0') {
-		out->v[out->n++] = "no control group: memory, processes and "
-		    "CPU are not bounded, and a review stops it by signals, "
-		    "which it can undo";
+		out->v[out->n++] = "no control group: a review stops it by "
+		    "signals, which it can undo";
 	}
 	if (sbxd.landlock < 6)
 		out->v[out->n++] = "no Landlock scopes in this kernel: "
