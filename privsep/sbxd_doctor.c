@@ -50,12 +50,12 @@ doctor_own(struct client *c, uint32_t id)
 		    "for reviews and killed whole; no bound of memory, "
 		    "processes or CPU is set");
 	else
-		doctor_line(c, id, "warn", "cgroup", mode_user() ? "none is "
-		    "this user's: sessions are stopped for reviews by a signal, which one "
-		    "that means to undoes, and killed by their first "
-		    "process's end" : "no cgroup v2 is mounted: sessions are "
-		    "stopped for reviews by a signal, which one that means to "
-		    "undoes; mount it by: mount -t cgroup2 none "
+		doctor_line(c, id, "warn", "cgroup", mode_user() ?
+		    "none is this user's: sessions are stopped for reviews by "
+		    "a signal, which one that means to undoes, and killed by "
+		    "their first process's end" : "no cgroup v2 is mounted: "
+		    "sessions are stopped for reviews by a signal, which one "
+		    "that means to undoes; mount it by: mount -t cgroup2 none "
 		    "/sys/fs/cgroup/unified");
 	doctor_mode(c, id);
 	if (abi >= 6)
