@@ -9,7 +9,11 @@
 #include "worker.h"
 
 #define HISTORY_BYTES	(1 << 20)
-#define HISTORY_CHUNKS	64
+/* What is read at once is one message, and shall not be a short one only
+ * because a piece is nearly full: it begins the next one. */
+#define HISTORY_ROOM	(LIMIT_CHUNK / 2)
+/* Half full each, and the one that is being filled. */
+#define HISTORY_CHUNKS	(HISTORY_BYTES / HISTORY_ROOM + 1)
 
 void
 history_init(struct history *h)
@@ -56,24 +60,24 @@ history_chunk(struct history *h, unsigned int n)
 	return (k);
 }
 
-void
-history_add(struct history *h, unsigned int n, const uint8_t *p, size_t len)
+uint8_t *
+history_room(struct history *h, unsigned int n, size_t *room)
 {
 	struct chunk	*k = TAILQ_LAST(&h->chunks, chunkq);
-	size_t		 part;
 
-	while (len > 0) {
-		if (k == NULL || k->n != n || k->len == sizeof(k->data))
-			k = history_chunk(h, n);
-		part = sizeof(k->data) - k->len;
-		if (part > len)
-			part = len;
-		memcpy(k->data + k->len, p, part);
-		k->len += part;
-		h->end += part;
-		p += part;
-		len -= part;
-	}
+	if (k == NULL || (k->n != n && k->len > 0) ||
+	    sizeof(k->data) - k->len < HISTORY_ROOM)
+		k = history_chunk(h, n);
+	k->n = n;
+	*room = sizeof(k->data) - k->len;
+	return (k->data + k->len);
+}
+
+void
+history_added(struct history *h, size_t len)
+{
+	TAILQ_LAST(&h->chunks, chunkq)->len += len;
+	h->end += len;
 }
 
 void

@@ -78,12 +78,12 @@ output_free(struct task *t)
  * end. EIO is how a master says that no slave is open any more.
  */
 static bool
-output_read(struct source *s, uint8_t *buf, size_t *len)
+output_read(struct source *s, uint8_t *buf, size_t room, size_t *len)
 {
 	ssize_t	n;
 
-	for (*len = 0; *len < LIMIT_CHUNK; *len += (size_t)n) {
-		n = read(s->fd, buf + *len, LIMIT_CHUNK - *len);
+	for (*len = 0; *len < room; *len += (size_t)n) {
+		n = read(s->fd, buf + *len, room - *len);
 		if (n == -1 && (errno == EAGAIN || errno == EINTR))
 			return (true);
 		if (n == -1 && errno != EIO)
@@ -118,17 +118,18 @@ output_rest(const struct task *t)
 static void
 output_on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	static uint8_t	 buf[LIMIT_CHUNK];
 	struct source	*s = arg;
 	struct task	*t = s->task;
-	size_t		 len;
+	uint8_t		*buf;
+	size_t		 room, len;
 	bool		 more;
 
 	(void)fd;
 	(void)what;
-	more = output_read(s, buf, &len);
+	buf = history_room(&t->history, s->n, &room);
+	more = output_read(s, buf, room, &len);
 	if (len > 0) {
-		history_add(&t->history, s->n, buf, len);
+		history_added(&t->history, len);
 		client_feed_all(t);
 		output_keep(t);
 	}

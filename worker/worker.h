@@ -194,7 +194,9 @@ void	turn_take(struct client *);
 
 /* history.c */
 void	history_init(struct history *);
-void	history_add(struct history *, unsigned int, const uint8_t *, size_t);
+/* Where the source's next output is to be read to; then how much it was. */
+uint8_t	*history_room(struct history *, unsigned int, size_t *);
+void	history_added(struct history *, size_t);
 /* Drops what lies before; all but the last MiB. */
 void	history_trim(struct history *, uint64_t);
 void	history_bound(struct history *);
