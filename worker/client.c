@@ -178,6 +178,8 @@ client_add(struct task *t, int fd)
 	/* The first one at a command that is only about to start. */
 	c->whole = t->n != 0 || (!t->running && !t->over);
 	c->past = t->history.end;
+	/* All that is kept comes at once: nobody waits for that. */
+	c->slow = true;
 	if (input_full(t))
 		client_pause_all(t);
 	turn_settle(t);
@@ -229,6 +231,8 @@ client_feed(struct client *c)
 			peer_send(c->peer, MSG_DATA, 0, -1, &m);
 		client_announce(c);
 	}
+	if (client_served(c))
+		c->slow = false;
 	client_redraw(c);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/log.h"
 #include "../privsep/pledge.h"
 #include "worker.h"
@@ -26,6 +27,7 @@
 #define OUTPUT_REST	(1 << 20)
 
 static void	output_on_stall(evutil_socket_t, short, void *);
+static void	output_on_pace(evutil_socket_t, short, void *);
 
 void
 output_begin(struct task *t)
@@ -36,7 +38,9 @@ output_begin(struct task *t)
 		t->source[i].task = t;
 		t->source[i].fd = -1;
 	}
-	if ((t->stall = evtimer_new(t->w->base, output_on_stall, t)) == NULL)
+	t->stall = evtimer_new(t->w->base, output_on_stall, t);
+	t->pace = evtimer_new(t->w->base, output_on_pace, t);
+	if (t->stall == NULL || t->pace == NULL)
 		fatalx("a timer");
 }
 
@@ -64,6 +68,7 @@ output_stop(struct task *t)
 	output_close(&t->source[0]);
 	output_close(&t->source[1]);
 	evtimer_del(t->stall);
+	evtimer_del(t->pace);
 }
 
 void
@@ -71,6 +76,7 @@ output_free(struct task *t)
 {
 	output_stop(t);
 	event_free(t->stall);
+	event_free(t->pace);
 }
 
 /*
@@ -172,6 +178,29 @@ output_wanted(const struct task *t)
 	return (t->running && t->tag == 0);
 }
 
+static void
+output_on_pace(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	output_flow(arg);
+}
+
+/* True while those that look in are waited for. */
+static bool
+output_paced(struct task *t)
+{
+	struct timeval	tv = { 0, 0 };
+	int64_t		ms;
+
+	if ((ms = pace_wait(t, now_ms())) == 0)
+		return (false);
+	tv.tv_usec = (suseconds_t)ms * 1000;
+	if (!evtimer_pending(t->pace, NULL))
+		evtimer_add(t->pace, &tv);
+	return (true);
+}
+
 /* At the end of the session each byte gives the kernel new time; at that of
  * an added command alone there may be somebody left who writes on. */
 static void
@@ -192,7 +221,7 @@ output_hurry(struct task *t, bool on)
 void
 output_flow(struct task *t)
 {
-	bool	on = output_wanted(t);
+	bool	on = output_wanted(t) && !output_paced(t);
 	size_t	i;
 
 	for (i = 0; i < 2; i++) {

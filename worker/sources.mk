@@ -1,7 +1,8 @@
 # A session's terminal: worker outside, init inside.
 worker_SRCS =	worker/worker.c worker/broker.c worker/inside.c \
 		worker/client.c worker/output.c worker/input.c worker/keep.c \
-		worker/end.c worker/task.c worker/turn.c worker/history.c
+		worker/end.c worker/task.c worker/turn.c worker/history.c \
+		worker/pace.c
 worker_LIBS =
 worker_STATIC =	yes
 

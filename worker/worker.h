@@ -57,6 +57,7 @@ struct client {
 	bool		 told;		/* the end */
 	bool		 other;		/* it knows that the turn is not its */
 	bool		 gap;		/* something is to be drawn anew */
+	bool		 slow;		/* not waited for */
 	uint64_t	 at;		/* what it gets next of the output */
 	uint64_t	 past;		/* what was there before it came */
 	uint64_t	 typed;		/* when it typed last, as a count */
@@ -94,6 +95,9 @@ struct task {
 	struct source	 source[2];
 	struct history	 history;
 	struct event	*stall;
+	struct event	*pace;
+	int64_t		 pace_until;	/* reading waits, 0: it does not */
+	uint64_t	 pace_next;	/* it may when so much has come */
 
 	int		 in_fd;
 	struct evbuffer	*in;
@@ -208,6 +212,9 @@ void	history_bound(struct history *);
 bool	history_next(struct history *, uint64_t *at, uint64_t until,
 	    struct m_DATA *, uint64_t *lost);
 void	history_free(struct history *);
+
+/* pace.c: how many ms output is not to be read, for those that look in */
+int64_t	pace_wait(struct task *, int64_t now);
 
 /* output.c */
 void	output_begin(struct task *);

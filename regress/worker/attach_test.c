@@ -131,6 +131,56 @@ ATF_TC_BODY(asleep, tc)
 	ATF_CHECK_EQ(0, session_end(&s));
 }
 
+/* Takes a flood to its end, slower than it could come, but no slower than
+ * 64 KiB in some 2 ms. */
+static void
+take_slowly(struct viewer *v)
+{
+	static const char	end[] = "done\r\n";
+	const size_t		len = sizeof(end) - 1;
+	int64_t			late = session_now() + 30000;
+
+	while (v->outlen[1] < len ||
+	    memcmp(v->out[1] + v->outlen[1] - len, end, len) != 0) {
+		ATF_REQUIRE_MSG(session_now() < late, "%zu bytes came",
+		    v->outlen[1]);
+		viewers_pump(&s, 20);
+		usleep(2000);
+	}
+	viewer_expect(v, end);
+}
+
+/* One that takes 25 MB/s has all of what comes faster than that. Of ten times
+ * once is enough: who is kept from the processor for long misses a part. */
+ATF_TC_WITHOUT_HEAD(steady);
+ATF_TC_BODY(steady, tc)
+{
+	struct session_opts	o = { .argv = SH("stty -echo; echo ready; "
+				    "while read x; do head -c 3000000 "
+				    "/dev/zero | tr '\\0' x; echo done; "
+				    "done"), .tty = true, .alone = true };
+	static struct viewer	a;
+	uint64_t		gap;
+	int			i;
+
+	session_run(&s, &o);
+	viewer_attach(&s, &a, 0);
+	viewer_await(&a, &a.t.running, "RUNNING");
+	viewer_expect(&a, "ready\r\n");
+	for (i = 0; i < 10; i++) {
+		gap = a.t.gap;
+		viewer_say(&a, "\r");
+		take_slowly(&a);
+		if (a.t.gap == gap)
+			break;
+	}
+	ATF_CHECK_MSG(i < 10, "%llu bytes were missing",
+	    (unsigned long long)a.t.gap);
+	viewer_say(&a, "\004");
+	viewer_await(&a, &a.t.exited, "EXITED");
+	ATF_CHECK_EQ(0, session_end(&s));
+}
+
 /* One that never reads again does not keep the session's end up. */
 ATF_TC_WITHOUT_HEAD(asleep_end);
 ATF_TC_BODY(asleep_end, tc)
@@ -288,6 +338,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, alone);
 	ATF_TP_ADD_TC(tp, same);
 	ATF_TP_ADD_TC(tp, asleep);
+	ATF_TP_ADD_TC(tp, steady);
 	ATF_TP_ADD_TC(tp, asleep_end);
 	ATF_TP_ADD_TC(tp, turns);
 	ATF_TP_ADD_TC(tp, starter);
