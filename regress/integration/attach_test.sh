@@ -938,7 +938,7 @@ refused_body()
 	int_refused 2 'is missing' sbxctl exec "$piped" --
 	int_refused 2 'is missing' sbxctl exec
 	int_refused 125 'is empty' sbxctl exec "$piped" ''
-	int_refused 2 'NAME=VALUE' sbxctl exec --env x "$piped" true
+	int_refused 2 '--env x: ' sbxctl exec --env x "$piped" true
 	int_refused 125 LD_PRELOAD sbxctl exec --env LD_PRELOAD=x "$piped" true
 	int_refused 2 --keep sbxctl exec --keep "$piped" true
 	int_refused 127 nowhere sbxctl exec "$piped" nowhere
