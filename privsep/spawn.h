@@ -79,12 +79,18 @@ bool		 spare_gone(pid_t);	/* it was the spare's */
 bool		 spare_group(const char *name);	/* it is the spare's */
 void		 spare_end(void);
 
-/* spawn_become.c: they become a session's, which START asks for: the worker
- * gets the broker's end, -1: errno; then init is told, and STARTED or an ERROR
- * follows. */
-int		 live_hand(struct live *, int broker);
-void		 live_become(struct live *, const struct drop *user,
-		    bool isolated);
+/* spawn_become.c: they become a session's, which START asks for: init is told,
+ * then the worker gets the broker's end. -1: errno, the step in *step; others
+ * can have that end. */
+struct whose {
+	const char	*session;
+	const struct drop *user;
+	bool		 isolated;
+};
+int		 live_become(struct live *, const struct whose *, int broker,
+		    const char **step);
+/* The broker hears of them; STARTED or an ERROR follows. */
+void		 live_told(struct live *);
 
 /* spawn_session.c */
 void		 spawn_on_peer(struct peer *, struct msg *);

@@ -4,6 +4,7 @@
  * All that init has read by then is BECOME: it is our own program still.
  */
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -93,8 +94,8 @@ static const struct peer_ops become_ops = {
 
 /* The worker has read nothing yet: this comes before all that the broker has
  * put into its socket. */
-int
-live_hand(struct live *l, int broker)
+static int
+become_worker(struct live *l, int broker)
 {
 	struct imsgbuf	ib;
 	int		r, saved;
@@ -115,6 +116,21 @@ live_hand(struct live *l, int broker)
 	return (r);
 }
 
+/* The kernel knows of its death before we hear of it. */
+static int
+become_alive(const struct live *l)
+{
+	siginfo_t	si = { .si_pid = 0 };
+
+	if (waitid(P_PIDFD, (id_t)l->pidfd, &si, WEXITED | WNOHANG |
+	    WNOWAIT) == -1)
+		return (-1);
+	if (si.si_pid == 0)
+		return (0);
+	errno = ESRCH;
+	return (-1);
+}
+
 static int
 become_init(struct live *l, const struct drop *user, bool isolated)
 {
@@ -129,21 +145,36 @@ become_init(struct live *l, const struct drop *user, bool isolated)
 		groups[i] = user->groups[i];
 	l->becoming = peer_new(spawn.base, l->word, ROLE_SPAWN, ROLE_INIT,
 	    &become_ops, l);
+	l->word = -1;
 	if (l->becoming == NULL)
 		return (-1);
-	l->word = -1;
 	peer_send(l->becoming, MSG_BECOME, 0, -1, &m);
-	return (0);
+	/* It fits into an empty socket: or else nobody is at the other end. */
+	if (peer_queued(l->becoming) > 0) {
+		errno = EPIPE;
+		return (-1);
+	}
+	return (become_alive(l));
+}
+
+/* The worker last: what it has read of the broker's is nobody else's. */
+int
+live_become(struct live *l, const struct whose *w, int broker,
+    const char **step)
+{
+	strlcpy(l->id, w->session, sizeof(l->id));
+	*step = "telling its first process whose it is";
+	if (become_init(l, w->user, w->isolated) == -1)
+		return (-1);
+	*step = "telling its worker whose it is";
+	return (become_worker(l, broker));
 }
 
 void
-live_become(struct live *l, const struct drop *user, bool isolated)
+live_told(struct live *l)
 {
-	if (become_init(l, user, isolated) == -1)
-		become_failed(l, "telling its first process whose it is",
-		    strerror(errno));
 	/* mountd waits for the first. */
-	else if (become_send(l, "pidns", l->pidns) == -1 ||
+	if (become_send(l, "pidns", l->pidns) == -1 ||
 	    become_send(l, "userns", l->userns) == -1 ||
 	    become_send(l, "cgroupns", l->cgroupns) == -1)
 		become_failed(l, "a namespace's descriptor", strerror(errno));

@@ -125,6 +125,8 @@ live_free(struct live *l)
 void
 live_drop(struct live *l)
 {
+	peer_free(l->becoming);
+	l->becoming = NULL;
 	l->id[0] = '\0';
 	l->killing = true;
 	TAILQ_INSERT_TAIL(&spawn.lives, l, entry);

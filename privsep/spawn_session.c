@@ -137,24 +137,25 @@ user_find(const struct m_START *start, struct drop *user)
 	return (NULL);
 }
 
-/* Processes whose worker has the broker's end; NULL: errno, what in *step. */
+/* Processes that have become this session's; NULL: errno, what in *step. Those
+ * that were made beforehand may have died meanwhile. */
 static struct live *
-start_live(int broker, const char **step)
+start_live(const struct whose *w, int broker, const char **step)
 {
 	struct live	*l;
 	int		 saved;
 
 	if ((l = spare_take()) != NULL) {
-		if (live_hand(l, broker) == 0)
+		if (live_become(l, w, broker, step) == 0)
 			return (l);
-		/* The worker has died, and nobody was told anything. */
-		log_warn("processes that were made beforehand are of no use");
+		log_warn("processes that were made beforehand are of no use: "
+		    "%s", *step);
 		live_drop(l);
 	}
-	if ((l = live_make(step)) == NULL || live_hand(l, broker) == 0)
+	if ((l = live_make(step)) == NULL ||
+	    live_become(l, w, broker, step) == 0)
 		return (l);
 	saved = errno;
-	*step = "telling its worker whose it is";
 	live_drop(l);
 	errno = saved;
 	return (NULL);
@@ -165,6 +166,10 @@ spawn_on_start(struct peer *p, struct msg *msg)
 {
 	const struct m_START	*start = msg->body;
 	struct drop		 user = { 0 };
+	const struct whose	 w = {
+		.session = start->session, .user = &user,
+		.isolated = strcmp(start->network, "host") != 0
+	};
 	struct live		*l;
 	const char		*why, *step;
 	int			 broker;
@@ -177,14 +182,13 @@ spawn_on_start(struct peer *p, struct msg *msg)
 		peer_error_at(p, 0, start->session, "auth.denied",
 		    "session %s as uid %llu: %s", start->session,
 		    (unsigned long long)start->uid, why);
-	else if ((l = start_live(broker, &step)) == NULL)
+	else if ((l = start_live(&w, broker, &step)) == NULL)
 		peer_error_at(p, 0, start->session, "start.failed", "%s: %s",
 		    step, strerror(errno));
 	else {
-		strlcpy(l->id, start->session, sizeof(l->id));
 		TAILQ_INSERT_TAIL(&spawn.lives, l, entry);
 		spawn_word(start->session, &user);
-		live_become(l, &user, strcmp(start->network, "host") != 0);
+		live_told(l);
 	}
 	spare_soon();
 	close(broker);

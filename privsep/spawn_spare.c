@@ -4,7 +4,6 @@
  * while nobody waits. Whose it will be, and what may have changed until then
  * (mounts, the host's name, the network), comes with START.
  */
-#include <sys/wait.h>
 #include <string.h>
 
 #include "../common/log.h"
@@ -57,25 +56,13 @@ spare_soon(void)
 	spare_after(SPARE_AFTER);
 }
 
-static struct live *
-spare_out(void)
+struct live *
+spare_take(void)
 {
 	struct live	*l = spare;
 
 	spare = NULL;
 	return (l);
-}
-
-struct live *
-spare_take(void)
-{
-	siginfo_t	si = { .si_pid = 0 };
-
-	/* The kernel knows of its death before we hear of it. */
-	if (spare != NULL && (waitid(P_PIDFD, (id_t)spare->pidfd, &si,
-	    WEXITED | WNOHANG | WNOWAIT) == -1 || si.si_pid != 0))
-		return (NULL);
-	return (spare_out());
 }
 
 /* One of them without the other is of no use. */
@@ -103,7 +90,7 @@ spare_group(const char *name)
 void
 spare_end(void)
 {
-	struct live	*l = spare_out();
+	struct live	*l = spare_take();
 
 	if (l != NULL)
 		live_drop(l);

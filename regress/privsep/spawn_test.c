@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "privsep/proc.h"
 #include "regress/lib/scripted.h"
 
 #define SID	"abcdefghijkl"
@@ -907,6 +908,40 @@ ATF_TC_BODY(spare_worker_dies, tc)
 	finish(&h);
 }
 
+/* Nor is an init that ends in between: alive when it is taken, and nobody there
+ * when it is told whose it is. */
+ATF_TC_WITHOUT_HEAD(spare_does_not_hear);
+ATF_TC_BODY(spare_does_not_hear, tc)
+{
+	struct test_helper	h;
+	struct started		st;
+	char			state[64];
+	pid_t			pid;
+	int			broker, pidfd, word;
+
+	spares = true;
+	up(&h);
+	pid = spare_await();
+	ATF_REQUIRE_EQ(0, kill(pid, SIGSTOP));
+	do
+		status_line(pid, "State", state, sizeof(state));
+	while (strchr(state, 'T') == NULL);
+	/* Its end of the socket to spawn. */
+	ATF_REQUIRE((pidfd = (int)syscall(SYS_pidfd_open, pid, 0)) != -1);
+	ATF_REQUIRE((word = (int)syscall(SYS_pidfd_getfd, pidfd, PROC_FD + 1,
+	    0)) != -1);
+	ATF_REQUIRE_EQ(0, shutdown(word, SHUT_RDWR));
+	close(word);
+	close(pidfd);
+	broker = start(&h, SID, client_socket(0, 0, NULL, 0), 0, 0, "host");
+	expect_started(&h, &st);
+	ATF_REQUIRE(st.init != pid);
+	ATF_REQUIRE(strstr(test_helper_log(&h), "are of no use: telling its "
+	    "first process whose it is") != NULL);
+	kill_session(&h, SID, broker);
+	finish(&h);
+}
+
 /* What died is made anew; and where it leaves something that is in the way of
  * its control group's end, nobody waits for that. */
 ATF_TC_WITHOUT_HEAD(spare_anew);
@@ -980,6 +1015,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, spare);
 	ATF_TP_ADD_TC(tp, spare_dies);
 	ATF_TP_ADD_TC(tp, spare_worker_dies);
+	ATF_TP_ADD_TC(tp, spare_does_not_hear);
 	ATF_TP_ADD_TC(tp, spare_anew);
 	ATF_TP_ADD_TC(tp, spare_ends);
 	return (atf_no_error());
