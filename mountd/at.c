@@ -50,12 +50,15 @@ DIR *
 at_opendir(int root, const char *path)
 {
 	DIR	*d;
-	int	 fd;
+	int	 fd, saved;
 
 	if ((fd = at_open(root, path, O_RDONLY | O_DIRECTORY)) == -1)
 		return (NULL);
-	if ((d = fdopendir(fd)) == NULL)
+	if ((d = fdopendir(fd)) == NULL) {
+		saved = errno;
 		close(fd);
+		errno = saved;
+	}
 	return (d);
 }
 

@@ -163,17 +163,13 @@ copies_dir(struct copies *c, const char *path, const char *lower)
 {
 	struct dirent	*de;
 	DIR		*d;
-	int		 fd, r = 0;
+	int		 r = 0;
 
 	child_alive();
-	if ((fd = at_open(c->u, path, O_RDONLY | O_DIRECTORY)) == -1)
+	if ((d = at_opendir(c->u, path)) == NULL)
 		return (errno == ENOENT ? 0 : -1);
-	if ((d = fdopendir(fd)) == NULL) {
-		close(fd);
-		return (-1);
-	}
 	while (r == 0 && (errno = 0, de = readdir(d)) != NULL)
-		r = copies_entry(c, fd, path, lower, de);
+		r = copies_entry(c, dirfd(d), path, lower, de);
 	if (errno != 0)
 		r = -1;
 	closedir(d);

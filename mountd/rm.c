@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "at.h"
 #include "mountd.h"
 #include "rm.h"
 
@@ -85,15 +86,10 @@ rm_scan(struct rm *r)
 {
 	struct dirent	*de;
 	DIR		*d;
-	int		 fd, rv = 1, err;
+	int		 rv = 1, err;
 
-	fd = openat(r->at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd == -1)
+	if ((d = at_opendir(r->at, "")) == NULL)
 		return (-1);
-	if ((d = fdopendir(fd)) == NULL) {
-		close(fd);
-		return (-1);
-	}
 	while (rv == 1 && (errno = 0, de = readdir(d)) != NULL) {
 		if (strcmp(de->d_name, ".") == 0 ||
 		    strcmp(de->d_name, "..") == 0)

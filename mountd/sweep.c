@@ -13,6 +13,7 @@
 
 #include "../common/limits.h"
 #include "../common/log.h"
+#include "at.h"
 #include "sweep.h"
 
 #define SWEEP_TRIES	500	/* at 10 ms */
@@ -42,15 +43,12 @@ sweep_leaves(void)
 {
 	struct dirent	*de;
 	DIR		*d;
-	int		 fd;
 
-	fd = openat(sweep_parent, sweep_name, O_RDONLY | O_DIRECTORY |
-	    O_NOFOLLOW | O_CLOEXEC);
-	if (fd == -1 || (d = fdopendir(fd)) == NULL)
+	if ((d = at_opendir(sweep_parent, sweep_name)) == NULL)
 		return;
 	while ((de = readdir(d)) != NULL)
 		if (de->d_type == DT_DIR && de->d_name[0] != '.')
-			unlinkat(fd, de->d_name, AT_REMOVEDIR);
+			unlinkat(dirfd(d), de->d_name, AT_REMOVEDIR);
 	closedir(d);
 }
 
