@@ -19,7 +19,10 @@
 #include "mode.h"
 #include "sbxd.h"
 
-enum gc_step { GC_LISTING, GC_JUDGING, GC_MEASURING, GC_REMOVING, GC_SWEEPING };
+enum gc_step {
+	GC_LISTING, GC_GOING_ON, GC_JUDGING, GC_MEASURING, GC_REMOVING,
+	GC_SWEEPING
+};
 
 struct layer {
 	char	id[SID_LEN + 1];
@@ -35,6 +38,7 @@ struct gc {
 	bool		 dry, discard;
 	struct layer	*v;
 	size_t		 n, next;
+	struct event	*go_on;
 	/* The one at hand. */
 	enum gc_step	 step;
 	char		 id[SID_LEN + 1];
@@ -47,13 +51,13 @@ struct gc {
 };
 static TAILQ_HEAD(, gc)	gcs = TAILQ_HEAD_INITIALIZER(gcs);
 
-static void	gc_next(struct gc *);
-
 static void
 gc_free(struct gc *g)
 {
 	ask_gc_gone(g);
 	TAILQ_REMOVE(&gcs, g, entry);
+	if (g->go_on != NULL)
+		event_free(g->go_on);
 	free(g->v);
 	free(g);
 	idle_check();
@@ -80,12 +84,18 @@ gc_tell(struct gc *g, const char *kind, const char *what, const char *why)
 		peer_send(g->client->peer, MSG_GONE, g->reqid, -1, &m);
 }
 
-/* The one at hand is done with. */
+/* The one at hand is done with. The next one is the loop's: what comes to its
+ * end at once, a session whose review cannot even be begun, would else lie on
+ * our stack with all that came before it; and others are heard in between. */
 static void
 gc_done(struct gc *g, const char *why)
 {
+	const struct timeval	now = { 0, 0 };
+
 	gc_tell(g, g->session ? "session" : "layer", g->id, why);
-	gc_next(g);
+	g->step = GC_GOING_ON;
+	if (event_add(g->go_on, &now) == -1)
+		fatalx("a timer");
 }
 
 static bool
@@ -255,6 +265,14 @@ gc_next(struct gc *g)
 		gc_finish(g);
 	else
 		gc_leftovers(g);
+}
+
+static void
+gc_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	gc_next(arg);
 }
 
 /* Nothing has happened to it since it was judged. */
@@ -452,6 +470,8 @@ client_on_gc(struct peer *p, struct msg *msg)
 	g->age = m->age;
 	g->dry = m->dry;
 	g->discard = m->discard;
+	if ((g->go_on = evtimer_new(sbxd.base, gc_on_timer, g)) == NULL)
+		fatalx("a timer");
 	TAILQ_INSERT_TAIL(&gcs, g, entry);
 	ask_measure(g, NULL);
 }

@@ -379,6 +379,53 @@ late_body()
 	int_end
 }
 
+# store_copies N: of the session $sid, which has ended, each without the seal
+# that a review begins with.
+store_copies()
+{
+	python3 - "$SBX_STATE" "$sid" "$1" <<-'EOT' || atf_fail copies
+		import os, subprocess, sys
+		state, sid, n = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3])
+		for i in range(n):
+		    new = "copy%s%s" % ("abcdefghijkl"[i // 26] * 7, chr(97 + i % 26))
+		    for d in "sbxd", "s":
+		        subprocess.check_call(["cp", "-a", "%s/%s/%s" % (state, d,
+		            sys.argv[2]), "%s/%s/%s" % (state, d, new)])
+		    record = "%s/sbxd/%s/record" % (state, new)
+		    with open(record, "rb") as f:
+		        text = f.read()
+		    with open(record, "r+b") as f:
+		        f.write(text.replace(sid, new.encode()))
+		    os.unlink("%s/sbxd/%s/seal" % (state, new))
+	EOT
+}
+atf_test_case broken
+broken_head()
+{
+	atf_set descr "gc: many sessions whose review cannot even be begun"
+	atf_set require.user root
+}
+broken_body()
+{
+	int_begin
+	int_who root
+	int_keep sh -c 'echo x >f'
+	int_stop
+	store_copies 150
+	# One after the other: what they take does not add up. (Sanitizers take
+	# more of a stack.)
+	printf '#!/bin/sh\nulimit -s 512\nexec "$@"\n' >"$SBX_SCRATCH/bin/small"
+	chmod 0755 "$SBX_SCRATCH/bin/small"
+	! int_plain || sbx_by=small
+	int_suite
+	atf_check -o save:gc.out sbxctl gc --older 0
+	atf_check_equal 150 "$(grep -c '^session copy.*: kept: .* no seal' gc.out)"
+	atf_check -o match:'^session .*: kept: changes of it wait$' \
+	    -o match:'^0 removed' cat gc.out
+	atf_check_equal 152 "$(sbxctl ls | wc -l)"
+	int_end
+}
+
 atf_test_case users
 users_head()
 {
@@ -460,5 +507,6 @@ atf_init_test_cases()
 	atf_add_test_case words
 	atf_add_test_case busy
 	atf_add_test_case late
+	atf_add_test_case broken
 	atf_add_test_case users
 }
