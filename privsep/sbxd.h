@@ -145,6 +145,8 @@ struct job {
 	struct gc	*gc;		/* whose J_GC this is */
 	uint32_t	 reqid;
 	bool		 live, frozen, staged;
+	struct event	*settling;	/* till its FREEZE: sbxd_hold.c */
+	bool		 freezing;	/* that is not answered yet */
 	bool		 asked;		/* RECOVER, since a client wants more */
 	uint8_t		 digest[LIMIT_DIGEST];
 	bool		 digest_set;
@@ -187,6 +189,8 @@ extern struct sbxd	sbxd;
 /* sbxd_start.c: all that is done as root, in order; fatal on failure. */
 void		 start_powers(void);
 void		 start_state(void);
+/* Says who holds the state, and makes nothing. */
+void		 start_none(void);
 /* To who started an embedded suite: one listens on that socket. */
 void		 ready_tell(const char *path);
 void		 start_uids(void);
@@ -300,6 +304,12 @@ bool		 hold_exec(struct peer *, struct msg *,
 		    const struct session *);
 void		 hold_client_gone(const struct client *);
 void		 holds_soon(void);
+/* FREEZE, when those that were let through before have begun. */
+void		 hold_freeze(struct job *);
+/* The worker has said so, of this number. */
+void		 hold_settled(const struct session *, uint32_t number);
+/* The session ends: nobody says so any more. */
+void		 hold_session_ends(const struct session *);
 
 /* sbxd_life.c */
 void		 client_on_stop(struct peer *, struct msg *);
@@ -359,7 +369,7 @@ bool		 job_writes(const struct job *);
 void		 job_fail(struct job *, const char *code, const char *why);
 void		 job_finish(struct job *);
 /* why: it cannot be frozen, NULL. */
-void		 job_frozen(struct session *, const char *why);
+void		 job_frozen(struct job *, const char *why);
 /* The real files have it; warning: what did not follow, NULL. */
 void		 job_landed(struct job *, const char *warning);
 void		 job_unclean(struct job *, const char *why);

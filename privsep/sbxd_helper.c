@@ -123,12 +123,11 @@ spawn_on_killed(struct peer *p, struct msg *msg)
 static void
 spawn_on_frozen(struct peer *p, struct msg *msg)
 {
-	const struct m_SID	*m = msg->body;
-	struct session		*s = session_find(m->session);
+	struct job	*j = job_find(msg->id);
 
 	(void)p;
-	if (s != NULL)
-		job_frozen(s, NULL);
+	if (j != NULL)
+		job_frozen(j, NULL);
 }
 
 static void
@@ -152,7 +151,10 @@ helper_on_error(struct peer *p, struct msg *msg)
 	    attach_refreshed(msg->id, why) || gc_on_erased(msg->id, why)))
 		return;
 	if (msg->id != 0 && (j = job_find(msg->id)) != NULL) {
-		job_fail(j, e->code, why);
+		if (strcmp(e->code, "freeze.failed") == 0)
+			job_frozen(j, why);
+		else
+			job_fail(j, e->code, why);
 		return;
 	}
 	s = e->at != NULL ? session_find(e->at) : NULL;
@@ -175,9 +177,7 @@ helper_on_error(struct peer *p, struct msg *msg)
 		    role_name(p->ib.other), e->message);
 		return;
 	}
-	if (strcmp(e->code, "freeze.failed") == 0)
-		job_frozen(s, why);
-	else if (s->erase)
+	if (s->erase)
 		session_erase_failed(s, e->code, why);
 	else
 		session_fail(s, e->code, why);

@@ -1,8 +1,11 @@
 /*
  * EXECs that came while their session is looked at: without a control group
  * the session's first process goes on meanwhile, and what it starts would
- * write into what is read. They are heard again once that is over.
+ * write into what is read. They are heard again once that is over. Of those
+ * that came just before, which it may not have read yet, it says when they
+ * have begun: what is a process by then is stopped as all others are.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +21,10 @@ struct hold {
 static TAILQ_HEAD(holds, hold)	holds = TAILQ_HEAD_INITIALIZER(holds);
 
 static struct event	*again;
+
+/* An init that does not answer means to go on: that is read, but nothing of it
+ * lands. */
+static const struct timeval	settle_wait = { .tv_sec = 2 };
 
 /* What lands is held until all is done, what is only looked at until it is
  * copied. */
@@ -90,4 +97,79 @@ hold_client_gone(const struct client *c)
 			msg_free(&h->msg);
 			free(h);
 		}
+}
+
+static void
+settle_failed(struct job *j, const char *what)
+{
+	char	why[128];
+
+	snprintf(why, sizeof(why), "session %s cannot be frozen: %s",
+	    j->session->rec.r.session, what);
+	log_info("%s", why);
+	j->freezing = true;
+	job_frozen(j, why);
+}
+
+static void
+settle_end(struct job *j)
+{
+	struct session	*s = j->session;
+	struct m_SID	 sid = { .session = s->rec.r.session };
+
+	if (j->settling != NULL)
+		event_free(j->settling);
+	j->settling = NULL;
+	if (s->state != S_RUNNING) {
+		settle_failed(j, "it is being ended");
+		return;
+	}
+	j->freezing = true;
+	peer_send(sbxd.helper[H_SPAWN], MSG_FREEZE, j->id, -1, &sid);
+}
+
+static void
+settle_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct job	*j = arg;
+
+	(void)fd;
+	(void)what;
+	if (job_writes(j))
+		settle_failed(j, "its first process does not say what it has "
+		    "begun");
+	else
+		settle_end(j);
+}
+
+/* With a control group its first process is frozen, too. */
+void
+hold_freeze(struct job *j)
+{
+	struct session	*s = j->session;
+
+	if (sbxd.cgroup[0] != '\0' || s->worker == NULL) {
+		settle_end(j);
+		return;
+	}
+	j->settling = evtimer_new(sbxd.base, settle_on_timer, j);
+	if (j->settling == NULL || event_add(j->settling, &settle_wait) == -1)
+		fatalx("a timer");
+	peer_send(s->worker, MSG_SYNC, j->id, -1, NULL);
+}
+
+void
+hold_settled(const struct session *s, uint32_t number)
+{
+	struct job	*j = s->job;
+
+	if (j != NULL && j->settling != NULL && j->id == number)
+		settle_end(j);
+}
+
+void
+hold_session_ends(const struct session *s)
+{
+	if (s->job != NULL && s->job->settling != NULL)
+		settle_end(s->job);
 }

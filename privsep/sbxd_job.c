@@ -105,6 +105,8 @@ job_free(struct job *j)
 	for (i = 0; i < j->npaths; i++)
 		free(j->paths[i]);
 	free(j->paths);
+	if (j->settling != NULL)
+		event_free(j->settling);
 	if (j->patch != -1)
 		close(j->patch);
 	msg_free(&j->result);
@@ -117,9 +119,10 @@ job_thaw(struct job *j)
 {
 	struct m_SID	sid = { .session = j->session->rec.r.session };
 
-	if (j->frozen)
+	/* Also where it is given up before the answer. */
+	if (j->freezing || j->frozen)
 		peer_send(sbxd.helper[H_SPAWN], MSG_THAW, 0, -1, &sid);
-	j->frozen = false;
+	j->freezing = j->frozen = false;
 	holds_soon();
 }
 
@@ -350,8 +353,6 @@ job_send(struct job *j)
 void
 job_start(struct job *j)
 {
-	struct m_SID	sid = { .session = j->session->rec.r.session };
-
 	session_sync(j->session);
 	if ((job_writes(j) || j->what == J_FORGET) && audit(job_words[j->
 	    what], j->session, job_named(j), j->owed.uid, NULL,
@@ -364,7 +365,7 @@ job_start(struct job *j)
 	if (j->what == J_OUTSIDE)
 		outside_start(j);
 	else if (j->live)
-		peer_send(sbxd.helper[H_SPAWN], MSG_FREEZE, 0, -1, &sid);
+		hold_freeze(j);
 	else
 		job_send(j);
 }
@@ -375,13 +376,13 @@ job_start(struct job *j)
  * read would leave the layer unseen. why: of one that cannot be frozen, NULL.
  */
 void
-job_frozen(struct session *s, const char *why)
+job_frozen(struct job *j, const char *why)
 {
-	struct job	*j = s->job;
-	char		 text[LIMIT_MESSAGE + 1];
+	char	text[LIMIT_MESSAGE + 1];
 
-	if (j == NULL || !j->live || j->frozen)
+	if (!j->freezing)
 		return;
+	j->freezing = false;
 	j->frozen = why == NULL;
 	if (j->frozen || !job_writes(j)) {
 		job_send(j);
@@ -389,7 +390,7 @@ job_frozen(struct session *s, const char *why)
 	}
 	snprintf(text, sizeof(text), "%.2048s, so nothing of it lands or is "
 	    "discarded while it runs: end it first, \"sbxctl stop %s\"", why,
-	    s->rec.r.session);
+	    j->session->rec.r.session);
 	escape_fit(text, sizeof(text));
 	job_fail(j, "session.unfrozen", text);
 }

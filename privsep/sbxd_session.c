@@ -320,6 +320,7 @@ session_end(struct session *s, const char *reason)
 	s->net = s->seal = 0;
 	peer_send(sbxd.helper[H_SPAWN], MSG_KILL, 0, -1, &sid);
 	peer_send(sbxd.helper[H_NETD], MSG_NETEND, 0, -1, &sid);
+	hold_session_ends(s);
 }
 
 /* Nobody is in its mounts any more: they are released. Then only the worker

@@ -106,6 +106,12 @@ worker_on_exited(struct peer *p, struct msg *msg)
 }
 
 static void
+worker_on_ok(struct peer *p, struct msg *msg)
+{
+	hold_settled(p->ctx, msg->id);
+}
+
+static void
 worker_on_error(struct peer *p, struct msg *msg)
 {
 	const struct m_ERROR	*e = msg->body;
@@ -119,6 +125,7 @@ static const struct handler worker_table[] = {
 	{ MSG_SFD, PERMIT_ALWAYS, worker_on_sfd },
 	{ MSG_RUNNING, PERMIT_ONCE, worker_on_running },
 	{ MSG_EXITED, PERMIT_ONCE, worker_on_exited },
+	{ MSG_OK, PERMIT_ALWAYS, worker_on_ok },
 	{ MSG_ERROR, PERMIT_ONCE, worker_on_error },
 };
 static const struct peer_ops worker_ops = {

@@ -42,6 +42,7 @@ struct live {
 	int64_t		 waits;		/* since when they have not woken */
 	int64_t		 again;		/* when to send the signal once more */
 	bool		 freezing;	/* FREEZE came, its answer is owed */
+	uint32_t	 freeze;	/* of which number */
 	int64_t		 until;		/* when it has failed */
 	struct event	*timer;		/* a freeze or an rmdir under way */
 	int		 tries;

@@ -172,7 +172,7 @@ freeze_failed(struct live *l, const char *why)
 	l->freezing = false;
 	log_info("session %s cannot be frozen: %s", l->id, why);
 	(void)freeze_end(l);
-	peer_error_at(spawn.sbxd, 0, l->id, "freeze.failed",
+	peer_error_at(spawn.sbxd, l->freeze, l->id, "freeze.failed",
 	    "session %s cannot be frozen: %s", l->id, why);
 }
 
@@ -189,7 +189,7 @@ freeze_on_timer(evutil_socket_t fd, short what, void *arg)
 	if (l->cgroup == -1 ? stop_took(l) :
 	    cgroup_event(l->cgroup, ".", "frozen 1")) {
 		l->freezing = false;
-		peer_send(spawn.sbxd, MSG_FROZEN, 0, -1, &sid);
+		peer_send(spawn.sbxd, MSG_FROZEN, l->freeze, -1, &sid);
 	} else if (now_ms() >= l->until)
 		freeze_failed(l, "a process of it is stuck in the kernel");
 	else
@@ -204,11 +204,12 @@ spawn_on_freeze(struct peer *p, struct msg *msg)
 	const char		*why;
 
 	if ((l = live_find(sid->session)) == NULL || l->killing) {
-		peer_error_at(p, 0, sid->session, "session.ended",
+		peer_error_at(p, msg->id, sid->session, "session.ended",
 		    "session %s has no process to freeze", sid->session);
 		return;
 	}
 	l->freezing = true;
+	l->freeze = msg->id;
 	l->until = now_ms() + FREEZE_MS;
 	if ((why = freeze_begin(l)) != NULL)
 		freeze_failed(l, why);

@@ -19,7 +19,7 @@ static void
 broker_permits(struct peer *p, bool greeted)
 {
 	static const uint32_t	types[] = { MSG_ATTACH, MSG_EXEC, MSG_SFD,
-					    MSG_SIGNAL };
+					    MSG_SIGNAL, MSG_SYNC };
 	size_t			i;
 
 	peer_permit(p, MSG_HELLO, greeted ? PERMIT_NO : PERMIT_ONCE);
@@ -128,6 +128,16 @@ worker_on_signal(struct peer *p, struct msg *msg)
 	inside_signal(&w->own, (int)m->sig);
 }
 
+static void
+worker_on_sync(struct peer *p, struct msg *msg)
+{
+	struct worker	*w = p->ctx;
+
+	if (!w->own.running)
+		fatalx("SYNC in a session that does not run");
+	inside_sync(w, msg->id);
+}
+
 /*
  * sbxd has connected anew and takes the session over: it gets everything that
  * is kept, and how far the command is. The earlier connection is void.
@@ -190,6 +200,7 @@ static const struct handler broker_table[] = {
 	{ MSG_SFD,	PERMIT_ALWAYS,	worker_on_sfd },
 	{ MSG_GO,	PERMIT_NO,	worker_on_go },
 	{ MSG_SIGNAL,	PERMIT_ALWAYS,	worker_on_signal },
+	{ MSG_SYNC,	PERMIT_ALWAYS,	worker_on_sync },
 };
 
 const struct peer_ops broker_ops = {

@@ -146,6 +146,14 @@ init_signal(struct init *in, const struct msg *msg)
 		command_signal(c, (int)m->sig);
 }
 
+/* What came before it has been forked by now. */
+static void
+init_synced(struct init *in, uint32_t number)
+{
+	if (imsg_send(&in->ib, MSG_OK, number, -1, NULL) == -1)
+		_exit(1);
+}
+
 static void
 init_receive(struct init *in)
 {
@@ -161,6 +169,8 @@ init_receive(struct init *in)
 			init_signal(in, &msg);
 		else if (msg.type == MSG_EXEC)
 			command_add(in, &msg);
+		else if (msg.type == MSG_SYNC)
+			init_synced(in, msg.id);
 		else
 			init_refuse(in, "init.protocol", "%s out of turn",
 			    proto_name(msg.type));

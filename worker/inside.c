@@ -54,6 +54,27 @@ inside_signal(struct task *t, int sig)
 		inside_send(t->w, MSG_SIGNAL, t->n, -1, &m);
 }
 
+/* Who asks again has given the earlier one up: both are answered as one. */
+void
+inside_sync(struct worker *w, uint32_t number)
+{
+	w->sync = number;
+	if (w->init == NULL) {
+		peer_send(w->sbxd, MSG_OK, number, -1, NULL);
+		return;
+	}
+	w->syncs++;
+	peer_permit(w->init, MSG_OK, PERMIT_ALWAYS);
+	inside_send(w, MSG_SYNC, number, -1, NULL);
+}
+
+static void
+inside_synced(struct worker *w)
+{
+	w->syncs = 0;
+	peer_send(w->sbxd, MSG_OK, w->sync, -1, NULL);
+}
+
 /* init does not take what it is sent: the session is frozen, or it is. */
 bool
 inside_stuck(const struct worker *w)
@@ -92,6 +113,8 @@ inside_gone(struct worker *w, const char *why)
 		return;
 	w->init = NULL;
 	peer_free(p);
+	if (w->syncs > 0)
+		inside_synced(w);
 	if (why != NULL) {
 		log_warnx("%s: init: %s", w->session, why);
 		end_because(&w->own, "init.protocol", "the session's first "
@@ -131,6 +154,18 @@ worker_on_hello(struct peer *p, struct msg *msg)
 	}
 	w->greeted = true;
 	inside_begin(w);
+}
+
+static void
+worker_on_ok(struct peer *p, struct msg *msg)
+{
+	struct worker	*w = p->ctx;
+
+	(void)msg;
+	if (--w->syncs > 0)
+		return;
+	peer_permit(p, MSG_OK, PERMIT_NO);
+	inside_synced(w);
 }
 
 /* True if this descriptor is the next one that may come. */
@@ -312,6 +347,7 @@ static const struct handler inside_table[] = {
 	{ MSG_PTY,	PERMIT_NO,	worker_on_pty },
 	{ MSG_RUNNING,	PERMIT_NO,	worker_on_running },
 	{ MSG_EXITED,	PERMIT_NO,	worker_on_exited },
+	{ MSG_OK,	PERMIT_NO,	worker_on_ok },
 };
 
 const struct peer_ops inside_ops = {

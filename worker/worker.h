@@ -137,6 +137,8 @@ struct worker {
 	int		 ntasks, nclients;
 	uint32_t	 lastn;
 	struct event	*reaper;	/* what is over is freed by it */
+	unsigned int	 syncs;		/* SYNCs that init has not answered */
+	uint32_t	 sync;		/* the last one's number, sbxd's */
 	struct event	*linger;	/* for clients, at the end */
 	bool		 lingered;
 };
@@ -158,6 +160,8 @@ void	inside_begin(struct worker *);
 /* Nothing is sent, and the descriptor is closed, where there is no init. */
 void	inside_send(struct worker *, uint32_t, uint32_t, int, const void *);
 void	inside_signal(struct task *, int);
+/* sbxd is answered when init has begun all that it was told to. */
+void	inside_sync(struct worker *, uint32_t number);
 bool	inside_stuck(const struct worker *);
 /* init is gone or to go: why it is, NULL for a plain end of file. */
 void	inside_gone(struct worker *, const char *why);

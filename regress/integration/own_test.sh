@@ -532,6 +532,69 @@ stopped_exec_body()
 	own_end
 }
 
+# own_fds PID: how many descriptors it has.
+own_fds()
+{
+	find "/proc/$1/fd" -mindepth 1 | wc -l
+}
+atf_test_case stopped_early
+stopped_early_head()
+{
+	atf_set descr "an exec that was let through just before a landing is \
+stopped by it as all others are"
+	atf_set require.user root
+	atf_set timeout 120
+}
+stopped_early_body()
+{
+	own_begin
+	int_live held sh -c 'echo x >f; echo up; read l || :'
+	int_wait grep -q up held.out
+	init=$(int_init)
+	worker=$(pgrep -f '^sbx-worker' | while read -r p; do
+		[ "$(own_fds "$p")" -lt 10 ] || echo "$p"; done)
+	rm -f stall.out
+	stall "$(pgrep -x spawn)" renameat2 1 >stall.out 2>stall.err &
+	stall=$!
+	int_wait_file stall.out ready
+	# It has the request, and does nothing with it yet.
+	kill -STOP "$init"
+	fds=$(own_fds "$worker")
+	sbxctl exec "$sid" sh -c 'while :; do echo go; sleep 0.01; done' \
+	    >exec.out 2>&1 9>&- &
+	exec=$!
+	int_wait sh -c "[ \$(find /proc/$worker/fd -mindepth 1 | wc -l) -gt $fds ]"
+	sbxctl apply --yes "$sid" >apply.out 2>&1 9>&- &
+	apply=$!
+	int_wait grep -q "apply session=$sid .*result=begun" \
+	    "$SBX_STATE/sbxd/audit"
+	# Time for what does not wait for it.
+	sleep 0.3
+	kill -CONT "$init"
+	int_wait_file stall.out stalled
+	# D: it waits for a child that was stopped before it executed anything.
+	for p in $(pgrep -P "$init"); do
+		case $(awk '{ print $3 }' "/proc/$p/stat") in
+		T | D) ;;
+		*) atf_fail "$(ps -o pid,stat,args -p "$p") goes on" ;;
+		esac
+	done
+	atf_check_equal 2 "$(pgrep -cP "$init")"
+	kill "$stall"
+	wait "$apply" || atf_fail "$(cat apply.out)"
+	n=$(wc -l <exec.out)
+	int_wait sh -c "[ \$(wc -l <exec.out) -gt $n ]"
+	# Of one that does not say what it has begun nothing lands.
+	kill -STOP "$init"
+	int_refused 1 'does not say what it has begun, so nothing' \
+	    sbxctl apply --yes "$sid"
+	kill -CONT "$init"
+	kill "$exec"
+	exec 9>&-
+	wait "$live" "$stall" "$exec" || :
+	own_end
+}
+
 atf_test_case delegated
 delegated_head()
 {
@@ -685,7 +748,7 @@ lost_body()
 atf_init_test_cases()
 {
 	for c in embedded clients refused places tree mounts stopped \
-	    stopped_vfork stopped_hidden stopped_exec delegated \
+	    stopped_vfork stopped_hidden stopped_exec stopped_early delegated \
 	    explained later lost; do
 		atf_add_test_case "$c"
 	done

@@ -1,6 +1,9 @@
 regress/privsep/imsg_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
 regress/privsep/parts_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
-regress/privsep/spawn_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
+regress/privsep/spawn_test_SRCS = regress/lib/scripted.c regress/lib/sample.c \
+	regress/privsep/spawned.c
+regress/privsep/spare_test_SRCS = regress/lib/scripted.c regress/lib/sample.c \
+	regress/privsep/spawned.c
 regress/privsep/peer_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
 regress/privsep/conf_test_SRCS = regress/lib/scripted.c regress/lib/sample.c
 regress/privsep/refuse_test_SRCS = regress/lib/scripted.c regress/lib/sample.c

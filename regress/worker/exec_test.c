@@ -129,6 +129,67 @@ ATF_TC_BODY(statuses, tc)
 	test_clean_check();
 }
 
+static size_t
+children(pid_t pid)
+{
+	char	path[64], list[512] = "";
+	size_t	i, n = 0;
+	FILE	*f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid,
+	    (int)pid);
+	ATF_REQUIRE((f = fopen(path, "r")) != NULL);
+	if (fgets(list, sizeof(list), f) == NULL)
+		list[0] = '\0';
+	fclose(f);
+	for (i = 0; list[i] != '\0'; i++)
+		if (list[i] == ' ')
+			n++;
+	return (n);
+}
+
+/* What was asked for before SYNC is a process when that is answered: whoever
+ * stops all of them then leaves none out. */
+ATF_TC_WITHOUT_HEAD(synced);
+ATF_TC_BODY(synced, tc)
+{
+	static struct viewer	v;
+	size_t			n;
+
+	begin();
+	n = children(s.init);
+	ATF_REQUIRE_EQ(0, kill(s.init, SIGSTOP));
+	viewer_exec(&s, &v, false, SH("echo begun; exec cat"));
+	/* The first one was given up meanwhile. */
+	test_send(&s.w, MSG_SYNC, 76, -1, NULL);
+	test_send(&s.w, MSG_SYNC, 77, -1, NULL);
+	viewers_pump(&s, 200);
+	ATF_CHECK_EQ(0, s.sbxd.oks);
+	ATF_CHECK_EQ(n, children(s.init));
+	ATF_REQUIRE_EQ(0, kill(s.init, SIGCONT));
+	session_await(&s, &s.sbxd.oks, "OK");
+	ATF_CHECK_EQ(n + 1, children(s.init));
+	ATF_CHECK_EQ(77, s.sbxd.ok);
+	viewer_expect(&v, "begun");
+	viewer_send(&v, MSG_EOF, NULL);
+	viewer_await(&v, &v.t.exited, "EXITED");
+	viewer_leave(&v);
+	/* Of one that is gone nothing more is begun. */
+	ATF_REQUIRE_EQ(0, kill(s.init, SIGSTOP));
+	s.sbxd.oks = 0;
+	test_send(&s.w, MSG_SYNC, 78, -1, NULL);
+	viewers_pump(&s, 100);
+	ATF_CHECK_EQ(0, s.sbxd.oks);
+	ATF_REQUIRE_EQ(0, kill(s.init, SIGKILL));
+	session_await(&s, &s.sbxd.oks, "OK");
+	ATF_CHECK_EQ(78, s.sbxd.ok);
+	s.sbxd.oks = 0;
+	test_send(&s.w, MSG_SYNC, 79, -1, NULL);
+	session_await(&s, &s.sbxd.oks, "OK");
+	ATF_CHECK_EQ(79, s.sbxd.ok);
+	session_abort(&s);
+}
+
 /* What it leaves behind holds its terminal, or its pipe, and is not waited
  * for; it ends with the session. */
 ATF_TC_WITHOUT_HEAD(background);
@@ -468,6 +529,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, pipes);
 	ATF_TP_ADD_TC(tp, terminal);
 	ATF_TP_ADD_TC(tp, statuses);
+	ATF_TP_ADD_TC(tp, synced);
 	ATF_TP_ADD_TC(tp, background);
 	ATF_TP_ADD_TC(tp, hangup);
 	ATF_TP_ADD_TC(tp, asleep);

@@ -413,6 +413,7 @@ ATF_TC_BODY(init_turns, tc)
 	init_out_of_turn(MSG_ERROR, &error, "an error of somebody else's");
 	init_running_sends(MSG_RUNNING, &running, "RUNNING twice");
 	init_running_sends(MSG_ERROR, &error, "an error of somebody else's");
+	init_running_sends(MSG_OK, NULL, "an answer to nothing");
 	exited.status = 256;
 	init_running_sends(MSG_EXITED, &exited, "status 256");
 	exited.status = 1;

@@ -78,6 +78,11 @@ sbxd_message(struct session *s, struct msg *msg)
 
 	if (told_common(&s->sbxd, msg))
 		return;
+	if (msg->type == MSG_OK) {
+		s->sbxd.oks++;
+		s->sbxd.ok = msg->id;
+		return;
+	}
 	if (msg->type != MSG_SFD)
 		atf_tc_fail("%s from the worker", proto_name(msg->type));
 	ATF_REQUIRE_STREQ(m->session, SESSION_ID);

@@ -40,6 +40,8 @@ struct session_opts {
 /* What one side has been told. */
 struct told {
 	int		 running, exited, errors;
+	int		 oks;		/* to SYNC */
+	uint32_t	 ok;		/* of which number */
 	uint64_t	 pid, status, ms;
 	char		 code[64], message[512];
 	bool		 closed;
