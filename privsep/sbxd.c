@@ -63,11 +63,10 @@ path_set(char *out, const char *value, const char *what)
 		fatalx("%s is longer than %d bytes", what, LIMIT_PATH);
 }
 
-/* A folder of the user's, by its real name: mountd follows no link. */
 static void
-path_real(char *path, size_t size)
+path_make(char *path)
 {
-	char	real[PATH_MAX], *p;
+	char	*p;
 
 	for (p = path + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
 		*p = '\0';
@@ -76,6 +75,16 @@ path_real(char *path, size_t size)
 	}
 	if (mkdir(path, 0700) == -1 && errno != EEXIST)
 		fatal("making the folder %s", path);
+}
+
+/* A folder of the user's, by its real name: mountd follows no link. */
+static void
+path_real(char *path, size_t size, bool make)
+{
+	char	real[PATH_MAX];
+
+	if (make)
+		path_make(path);
 	if (realpath(path, real) == NULL)
 		fatal("%s", path);
 	if (strlcpy(path, real, size) >= size)
@@ -85,14 +94,14 @@ path_real(char *path, size_t size)
 /* The defaults of a user's own suite. Without a runtime folder the socket is
  * where an embedded suite's is. */
 static void
-paths_user(void)
+paths_user(bool make)
 {
 	char	*state = sbxd.conf.state, dir[LIMIT_PATH + 1];
 
 	if (state[0] == '\0' && state_user(state, LIMIT_PATH + 1) == -1)
 		fatalx("neither XDG_STATE_HOME nor HOME names a folder for "
 		    "the state: set SBX_STATE");
-	path_real(state, LIMIT_PATH + 1);
+	path_real(state, LIMIT_PATH + 1, make);
 	if (sbxd.conf.embedded || sbxd.conf.socket[0] != '\0')
 		return;
 	if (state_runtime(dir, sizeof(dir)) == -1 ||
@@ -100,7 +109,7 @@ paths_user(void)
 		sbxd.conf.socket_in_state = true;
 		return;
 	}
-	path_real(dir, sizeof(dir));
+	path_real(dir, sizeof(dir), make);
 	strlcpy(sbxd.conf.runtime, dir, sizeof(sbxd.conf.runtime));
 	strlcpy(sbxd.conf.socket, dir, sizeof(sbxd.conf.socket));
 	strlcat(sbxd.conf.socket, "/sbxd.sock", sizeof(sbxd.conf.socket));
@@ -108,7 +117,7 @@ paths_user(void)
 
 /* SBX_STATE names state and socket; else conf does; else the defaults. */
 static void
-paths_find(void)
+paths_find(bool make)
 {
 	const char	*state = getenv("SBX_STATE");
 	char		 sock[LIMIT_PATH + 16];
@@ -117,7 +126,7 @@ paths_find(void)
 		path_set(sbxd.conf.state, state, "SBX_STATE");
 		sbxd.conf.socket_in_state = true;
 	} else if (mode_user())
-		paths_user();
+		paths_user(make);
 	else if (sbxd.conf.state[0] == '\0')
 		path_set(sbxd.conf.state, STATE_DEFAULT, "the state");
 	if (strcmp(sbxd.conf.state, "/") == 0)
@@ -302,10 +311,14 @@ main(int argc, char **argv)
 	umask(077);
 	libexec_find();
 	conf_run(check && verbose > 0);
+	if (check && sbxd.conf.embedded) {
+		paths_find(false);
+		start_none();
+	}
 	if (check)
 		return (0);
 	start_powers();
-	paths_find();
+	paths_find(true);
 	boot_read();
 	start_state();
 	start_uids();

@@ -129,6 +129,9 @@ resume_denied(const struct client *c, const struct m_RECORD *r)
 static const char *
 resume_busy(const struct session *s, const char **code)
 {
+	*code = "session.ending";
+	if (s->state == S_ENDING)
+		return ("it is about to end: try again");
 	*code = "session.running";
 	if (s->state != S_ENDED && s->state != S_FAILED)
 		return ("it has not ended: stop it first");

@@ -187,6 +187,24 @@ start_state(void)
 	close(state);
 }
 
+/* One that has ended has said so, too: who asks finds that nobody listens. */
+void
+start_none(void)
+{
+	char	sock[LIMIT_PATH + 1] = "";
+	int	state;
+
+	state = open(sbxd.conf.state, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC);
+	if (state != -1) {
+		where_read(state, sock, sizeof(sock));
+		close(state);
+	}
+	if (sock[0] == '\0')
+		fatalx("no sbxd runs on %s: start one", sbxd.conf.state);
+	ready_tell(sock);
+}
+
 /* Where the workers' sockets are: bound by a name relative to it. */
 static void
 workers_dir(void)

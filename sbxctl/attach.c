@@ -66,6 +66,10 @@ attach_main(struct options *opts)
 	sid = session_find_live(c, opts->argv[0]);
 	attach_join(c, sid);
 	relay_run(c, &how, &end);
+	/* What comes next finds the session ended, though another one that is
+	 * attached may be slow to take its last output. */
+	if (!end.detached && !end.hangup)
+		choice_forget(c, sid, false);
 	conn_close(c);
 	if (end.midline && !end.hangup) {
 		putchar('\n');

@@ -69,17 +69,38 @@ choice_line(char *line, size_t size)
 	return (0);
 }
 
+/* A line that may have come from the terminal itself is no answer. */
+static char
+choice_take(const char *line, const char *const *words, bool *settled)
+{
+	char	answer = choice_match(line, words);
+	bool	silent;
+
+	if (answer == 0 || *settled)
+		return (answer);
+	silent = terminal_silent(STDIN_FILENO, STDOUT_FILENO, settled);
+	if (choice_signal)
+		return (0);
+	if (silent)
+		return (answer);
+	say("the terminal is slow, and may have sent this by itself: answer "
+	    "once more");
+	tcflush(STDIN_FILENO, TCIFLUSH);
+	return (0);
+}
+
 char
 choice_ask(const char *question, const char *const *words)
 {
 	char	line[256], answer = 0;
+	bool	settled;
 
 	choice_signal = 0;
 	choice_signals(choice_on_signal);
 	/* What was typed before the question is no answer to it, nor what the
 	 * terminal sends on a session's word. */
 	fflush(stdout);
-	terminal_settle(STDIN_FILENO, STDOUT_FILENO);
+	settled = terminal_settle(STDIN_FILENO, STDOUT_FILENO);
 	tcflush(STDIN_FILENO, TCIFLUSH);
 	do {
 		printf("%s", question);
@@ -88,7 +109,7 @@ choice_ask(const char *question, const char *const *words)
 			putchar('\n');
 			break;
 		}
-		answer = choice_match(line, words);
+		answer = choice_take(line, words, &settled);
 	} while (answer == 0 && line[0] != '\0');
 	choice_signals(SIG_DFL);
 	return (answer);

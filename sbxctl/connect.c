@@ -222,7 +222,11 @@ conn_round(uint32_t type, const void *body)
 struct conn *
 conn_find(void)
 {
-	return (conn_round(MSG_INVALID, NULL));
+	struct conn	*c = conn_round(MSG_INVALID, NULL);
+
+	if (c == NULL && suite_find())
+		c = conn_round(MSG_INVALID, NULL);
+	return (c);
 }
 
 /* Another sbxctl was first, or a suite is about to end: it, or the next one,

@@ -56,12 +56,20 @@ resume_term(struct strv *term)
 	}
 }
 
+static void
+resume_ask(struct conn *c, const struct m_RESUME *m, struct msg *msg)
+{
+	conn_send(c, MSG_RESUME, m);
+	conn_recv(c, msg, CONN_START_MS);
+}
+
 int
 resume_main(struct options *opts)
 {
 	struct relay_how	 how = { .raw = opts->raw };
 	struct m_RESUME		 body = { .attach = true };
 	struct conn		*c;
+	struct msg		 msg;
 
 	if (opts->before > 1)
 		fail_usage("resume: %s: one word too many: a command comes "
@@ -81,6 +89,8 @@ resume_main(struct options *opts)
 	c = conn_open();
 	body.session = session_find(c, opts->before == 1 ? opts->argv[0] :
 	    NULL);
-	conn_send(c, MSG_RESUME, &body);
-	return (run_attached(c, &how, opts->keep, NULL));
+	resume_ask(c, &body, &msg);
+	if (session_waited(c, body.session, &msg))
+		resume_ask(c, &body, &msg);
+	return (run_attached(c, &msg, &how, opts->keep, NULL));
 }

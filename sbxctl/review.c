@@ -445,8 +445,8 @@ diff_main(struct options *opts)
 	return (review_main(opts, "diff", MSG_PATCH));
 }
 
-/* What cannot be replaced by a rename (a terminal, a pipe, /dev/null) is
- * written to as it is. */
+/* What cannot be replaced by a rename (a pipe, /dev/null) is written to as it
+ * is. */
 static bool
 patch_special(const char *file, const struct review *r)
 {
@@ -463,6 +463,24 @@ patch_special(const char *file, const struct review *r)
 		fail("-o %s: %s: nothing whole was written: name a file",
 		    file, strerror(errno));
 	return (true);
+}
+
+/* Exact bytes, which may be any: a terminal would obey some of them. */
+static bool
+patch_at_terminal(const char *file)
+{
+	struct stat	st;
+	bool		tty;
+	int		fd;
+
+	if (strcmp(file, "-") == 0)
+		return (isatty(STDOUT_FILENO));
+	if (stat(file, &st) == -1 || !S_ISCHR(st.st_mode) || (fd = open(file,
+	    O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) == -1)
+		return (false);
+	tty = isatty(fd);
+	close(fd);
+	return (tty);
 }
 
 /* The whole patch or the old file: temporary beside it, synced, renamed. A
@@ -511,6 +529,10 @@ patch_main(struct options *opts)
 	if (opts->file == NULL || *opts->file == '\0')
 		fail_usage("patch: -o FILE is missing: name the file, or - "
 		    "for standard output");
+	if (patch_at_terminal(opts->file))
+		fail_usage("patch: -o %s is a terminal, and a patch is exact "
+		    "bytes: give -o FILE, or a pipe behind -o -; \"sbxctl "
+		    "diff\" shows it", opts->file);
 	c = conn_open();
 	sid = session_find(c, opts->argv[0]);
 	session_roots(c, sid, &roots);

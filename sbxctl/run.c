@@ -308,27 +308,26 @@ run_refused(struct conn *c, const char *sid, bool fresh,
 
 /* Until the command runs: its session's id. */
 static char *
-run_start(struct conn *c, bool fresh)
+run_start(struct conn *c, struct msg *msg, bool fresh)
 {
-	struct msg	 msg;
-	char		*sid = NULL;
+	char	*sid = NULL;
 
 	for (;;) {
-		conn_recv(c, &msg, CONN_START_MS);
-		if (msg.type == MSG_ERROR)
-			run_refused(c, sid, fresh, &msg);
-		if (msg.type == MSG_RUNNING && sid != NULL)
+		if (msg->type == MSG_ERROR)
+			run_refused(c, sid, fresh, msg);
+		if (msg->type == MSG_RUNNING && sid != NULL)
 			break;
-		if (msg.type != MSG_SESSION || sid != NULL)
+		if (msg->type != MSG_SESSION || sid != NULL)
 			fail("%s: broken answer: %s while a session starts",
-			    c->path, proto_name(msg.type));
-		sid = copy(((const struct m_SESSION *)msg.body)->session);
-		msg_free(&msg);
+			    c->path, proto_name(msg->type));
+		sid = copy(((const struct m_SESSION *)msg->body)->session);
+		msg_free(msg);
 		/* From here on the other end is the session's worker. */
 		c->ib.other = ROLE_WORKER;
 		c->any = true;
+		conn_recv(c, msg, CONN_START_MS);
 	}
-	msg_free(&msg);
+	msg_free(msg);
 	return (sid);
 }
 
@@ -347,8 +346,8 @@ run_wait(const struct conn *c, const char *sid, bool keep)
 }
 
 int
-run_attached(struct conn *c, const struct relay_how *how, bool keep,
-    const struct run *run)
+run_attached(struct conn *c, struct msg *first, const struct relay_how *how,
+    bool keep, const struct run *run)
 {
 	bool			 fresh = run != NULL;
 	struct relay_end	 end;
@@ -356,7 +355,7 @@ run_attached(struct conn *c, const struct relay_how *how, bool keep,
 	struct conn		*second;
 	char			*sid;
 
-	sid = run_start(c, fresh);
+	sid = run_start(c, first, fresh);
 	if (fresh)
 		run_missing(run);
 	/* A session that somebody came back to does not go unasked. */
@@ -386,10 +385,12 @@ run_main(struct options *opts)
 {
 	struct run	 run;
 	struct conn	*c;
+	struct msg	 msg;
 
 	run_prepare(&run, opts, true);
 	c = run_new(&run);
-	return (run_attached(c, &run.how, opts->keep, &run));
+	conn_recv(c, &msg, CONN_START_MS);
+	return (run_attached(c, &msg, &run.how, opts->keep, &run));
 }
 
 /* Its session runs when SESSION comes, and is nobody's affair of ours then. */

@@ -139,6 +139,8 @@ bool		 suite_left(const char *path);
 /* Starts an embedded suite, or finds by it the one that there is, whose socket
  * suite_sockets has from then on; NULL, or why not (malloc'ed). */
 char		*suite_start(void);
+/* The same without starting one: true where suite_sockets has another one. */
+bool		 suite_find(void);
 /* That socket, for a message. */
 const char	*suite_last(void);
 /* The sbxd that suite_start would run, malloc'ed; NULL: there is none. */
@@ -202,6 +204,10 @@ const char *session_root(const char *command, const char *sid,
 const char *session_root_or_all(const char *command, const char *sid,
 	    const struct roots *, const char *repo, bool *all);
 bool	 session_ended(struct conn *, const char *sid);
+/* Whoever has seen its command end need not know what comes after: where a
+ * request was refused since the session is only ending, that is waited for,
+ * but not for ever. True: it can be asked again. */
+bool	 session_waited(struct conn *, const char *sid, struct msg *refusal);
 /* REMOVE and its answer, OK or ERROR, in msg; what stays of it in the project
  * is in *warning (malloc'ed), else NULL. */
 void	 session_remove(struct conn *, const char *sid, bool discard,
@@ -305,8 +311,13 @@ void	terminal_restore(void);
  * that the session sent and did not wait for. */
 void	terminal_leave(void);
 /* Before a question: waits, but not for ever, until all has come that the
- * terminal sends by itself, and throws it away. */
-void	terminal_settle(int in, int out);
+ * terminal sends by itself, and throws it away. False: it may be slow, or one
+ * that never answers. */
+bool	terminal_settle(int in, int out);
+/* After what was typed then: true where it has still answered nothing. Else it
+ * is slow, and may have sent by itself what was typed; *settled is then as
+ * above. */
+bool	terminal_silent(int in, int out, bool *settled);
 
 /* pager.c: between these two stdout is the pager's, where it was a terminal. */
 void	pager_begin(void);
@@ -368,10 +379,11 @@ void	relay_run(struct conn *, const struct relay_how *,
  * run.c: what starting a command has in common.
  */
 struct run;
-/* From the answer to NEW or RESUME to the choice; the exit status. run: what
- * NEW was of, a session that goes again if nothing comes of it; else NULL. */
-int	run_attached(struct conn *, const struct relay_how *, bool keep,
-	    const struct run *);
+/* From the first answer to NEW or RESUME, which it takes over, to the choice;
+ * the exit status. run: what NEW was of, a session that goes again if nothing
+ * comes of it; else NULL. */
+int	run_attached(struct conn *, struct msg *first,
+	    const struct relay_how *, bool keep, const struct run *);
 /* Ours, if we are at one, and its size. */
 void	run_terminal(struct relay_how *);
 /* Too many words, or one too long for any program: fails. */

@@ -403,22 +403,28 @@ remove_ask(struct conn *c, const char *sid, bool discard, struct msg *msg,
 	}
 }
 
-void
-session_remove(struct conn *c, const char *sid, bool discard, struct msg *msg,
-    char **warning)
+bool
+session_waited(struct conn *c, const char *sid, struct msg *msg)
 {
 	struct m_WAIT	wait = { .session = sid };
 
-	remove_ask(c, sid, discard, msg, warning);
 	if (msg->type != MSG_ERROR || strcmp(((const struct m_ERROR *)
 	    msg->body)->code, "session.ending") != 0)
-		return;
-	/* Whoever has seen its command end need not know what comes after. */
+		return (false);
 	msg_free(msg);
 	conn_send(c, MSG_WAIT, &wait);
 	conn_expect(c, MSG_SESSION, msg, CONN_START_MS);
 	msg_free(msg);
+	return (true);
+}
+
+void
+session_remove(struct conn *c, const char *sid, bool discard, struct msg *msg,
+    char **warning)
+{
 	remove_ask(c, sid, discard, msg, warning);
+	if (session_waited(c, sid, msg))
+		remove_ask(c, sid, discard, msg, warning);
 }
 
 int

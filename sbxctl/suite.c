@@ -26,8 +26,8 @@
 #define SUITE_READY_MS	20000
 #define SUITE_READY_FD	3
 
-/* What the sbxd that was started said last: its configuration, which sbxctl
- * does not read, may have moved the socket. NULL: nothing. */
+/* What the sbxd that was asked or started said last: its configuration, which
+ * sbxctl does not read, may have moved the socket. NULL: nothing. */
 static char	*suite_told;
 
 /* SBX_STATE, or NULL. */
@@ -191,16 +191,18 @@ suite_limits(void)
 
 /* In the child: nothing of ours stays open, the terminal is not its own. */
 static void __attribute__((noreturn))
-suite_exec(const char *program, int ready)
+suite_exec(const char *program, bool start, int ready)
 {
 	char		 path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-	char		 word0[] = "sbxd", word1[] = "-e", word2[] = "--user";
+	char		 word0[] = "sbxd", word1[] = "-en", word2[] = "--user";
 	char		*argv[] = { word0, word1, NULL, NULL };
 	char		*envp[6] = { path };
 	const char	*state = suite_state();
 	sigset_t	 none;
 	int		 null, sig;
 
+	if (start)
+		word1[2] = '\0';
 	/* Its log is a file of its state's, which it opens itself. */
 	null = open("/dev/null", O_RDWR);
 	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
@@ -287,8 +289,8 @@ suite_last(void)
 	return (suite_told != NULL ? suite_told : "its socket");
 }
 
-char *
-suite_start(void)
+static char *
+suite_run(bool start)
 {
 	char	*program, *why;
 	int	 ready[2];
@@ -306,12 +308,34 @@ suite_start(void)
 	if ((pid = fork()) == -1)
 		fail("fork: %s", strerror(errno));
 	if (pid == 0)
-		suite_exec(program, ready[1]);
+		suite_exec(program, start, ready[1]);
 	close(ready[1]);
 	why = suite_ready(ready[0], program);
 	close(ready[0]);
-	if (why != NULL)
-		waitpid(pid, NULL, WNOHANG);
+	/* Who was only asked has said all that there is. */
+	if (!start)
+		kill(pid, SIGKILL);
+	if (why != NULL || !start)
+		waitpid(pid, NULL, start ? WNOHANG : 0);
 	free(program);
 	return (why);
+}
+
+char *
+suite_start(void)
+{
+	return (suite_run(true));
+}
+
+bool
+suite_find(void)
+{
+	char	*why;
+
+	/* Whoever names the state has named the socket. */
+	if (suite_state() != NULL)
+		return (false);
+	why = suite_run(false);
+	free(why);
+	return (why == NULL);
 }

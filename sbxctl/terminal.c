@@ -121,38 +121,71 @@ terminal_swallow(struct filter *f, int ms)
 	}
 }
 
+/* Who was on no terminal as the session's has counted nothing. */
+static struct filter *
+terminal_filter(void)
+{
+	static struct filter	none;
+	static bool		begun;
+
+	if (terminal.filter != NULL)
+		return (terminal.filter);
+	if (!begun)
+		filter_init(&none, true, false);
+	begun = true;
+	return (&none);
+}
+
 /*
  * The session may have made the terminal send more than was counted, by what
  * nobody here knows of: so it is asked in any case. Without echo, which would
- * show what is thrown away, but with the keys that interrupt.
+ * show what is thrown away, but with the keys that interrupt. True: some
+ * answer came, or it cannot be asked; *left is how many are still due.
  */
-void
-terminal_settle(int in, int out)
+static bool
+terminal_round(int in, int out, uint32_t *left)
 {
-	static struct filter	 none;
-	struct filter		*f = terminal.filter;
+	struct filter		*f = terminal_filter();
 	struct termios		 before, now;
 	const char		*term = getenv("TERM");
+	uint32_t		 due = f->asked[ANSWER_OK] + 1;
 
+	*left = 0;
 	terminal.in = in;
 	terminal.out = out;
 	/* It would show the query. */
 	if (term != NULL && strcmp(term, "dumb") == 0)
-		return;
+		return (true);
 	if (tcgetattr(in, &before) == -1)
-		return;
+		return (true);
 	now = before;
 	now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
 	now.c_cc[VMIN] = 1;
 	now.c_cc[VTIME] = 0;
 	if (tcsetattr(in, TCSANOW, &now) == -1)
-		return;
-	if (f == NULL) {
-		filter_init(&none, true, false);
-		f = &none;
-	}
+		return (true);
 	terminal_swallow(f, TERMINAL_SETTLE_MS);
+	*left = f->asked[ANSWER_OK];
 	tcsetattr(in, TCSANOW, &before);
+	return (*left < due);
+}
+
+bool
+terminal_settle(int in, int out)
+{
+	uint32_t	left;
+
+	return (terminal_round(in, out, &left) && left == 0);
+}
+
+bool
+terminal_silent(int in, int out, bool *settled)
+{
+	uint32_t	left;
+	bool		came = terminal_round(in, out, &left);
+
+	*settled = came && left == 0;
+	return (!came);
 }
 
 void

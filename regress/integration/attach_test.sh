@@ -471,6 +471,43 @@ stopped_body()
 	int_end
 }
 
+atf_test_case slow_other
+slow_other_head()
+{
+	atf_set descr "who was attached finds the session ended, though another \
+one has not taken its end"
+	atf_set require.user root
+	atf_set timeout 120
+}
+slow_other_body()
+{
+	int_begin
+	int_who user
+	att_new both sh -c 'echo up; read x; seq 100000; echo all'
+	att_at b sh -c 'echo $$ >b.pid; exec sbxctl attach "$0"' "$sid" <<-'EOT'
+		expect up
+		touch b.up
+		await goes-on
+		end
+	EOT
+	int_wait_file b.up
+	kill -STOP "$(cat b.pid)"
+	att_one sh -c 'sbxctl attach "$0"; sbxctl ls; sbxctl resume "$0" -- true
+	    echo "resumed $?"' "$sid" <<-'EOT'
+		expect up
+		send \n
+		expect has ended with status 0
+		expect ended
+		expect resumed 0
+		end
+	EOT
+	kill -CONT "$(cat b.pid)"
+	touch goes-on
+	att_wait b
+	att_end
+	int_end
+}
+
 atf_test_case crowd
 crowd_head()
 {
@@ -964,7 +1001,7 @@ refused_body()
 
 atf_init_test_cases()
 {
-	for c in detached shared asked sizes keys keys_flow stopped crowd homes \
+	for c in detached shared asked sizes keys keys_flow stopped slow_other crowd homes \
 	    early theirs anew audited lost embedded reviewed refused; do
 		atf_add_test_case "$c"
 	done

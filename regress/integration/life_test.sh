@@ -165,6 +165,40 @@ abandoned_body()
 	int_end
 }
 
+atf_test_case given_up
+given_up_head()
+{
+	atf_set descr "a review that is given up before its session is frozen \
+leaves it running"
+	atf_set require.user root
+}
+given_up_body()
+{
+	int_begin
+	int_who root
+	int_live on sh -c 'echo x >f; echo up; exec cat'
+	int_wait_file on.out up
+	spawn=$(pgrep -x spawn -P "$sbx_suite") || atf_fail "no spawn"
+	kill -STOP "$spawn"
+	clients=$(find "/proc/$sbx_suite/fd" | wc -l)
+	sbxctl changes "$sid" >/dev/null 2>&1 9>&- &
+	asks=$!
+	int_wait sh -c "[ \$(find /proc/$sbx_suite/fd | wc -l) -gt $clients ]"
+	sleep 0.3
+	kill -KILL $asks
+	wait $asks || :
+	int_wait sh -c "[ \$(find /proc/$sbx_suite/fd | wc -l) -eq $clients ]"
+	kill -CONT "$spawn"
+	echo goes on >&9
+	int_wait_file on.out 'goes on'
+	atf_check -o match:'A  f ' sbxctl changes "$sid"
+	echo still >&9
+	int_wait_file on.out still
+	exec 9>&-
+	wait "$live" || atf_fail "status $? of cat"
+	int_end
+}
+
 atf_test_case resumed
 resumed_head()
 {
@@ -547,6 +581,37 @@ users_body()
 	int_end
 }
 
+atf_test_case ending
+ending_head()
+{
+	atf_set descr "resume of a session that is about to end waits for that"
+	atf_set require.user root
+}
+ending_body()
+{
+	int_begin
+	int_who root
+	sid=$(cd "$P" && sbxctl new -- sh -c 'echo x >f; sleep 1000') ||
+	    atf_fail "new: status $?"
+	int_wait sh -c "sbxctl changes $sid | grep -q 'A  f'"
+	mountd=$(pgrep -x mountd -P "$sbx_suite") || atf_fail "no mountd"
+	kill -STOP "$mountd"
+	sbxctl kill "$sid" >kill.out 2>&1 &
+	kill=$!
+	int_wait sh -c "sbxctl ls | grep -q '^$sid .* ending'"
+	sbxctl resume "$sid" -- sh -c 'cat f; echo y >>f' >resume.out \
+	    2>resume.err </dev/null &
+	resume=$!
+	# Time enough for a refusal.
+	sleep 0.3
+	kill -CONT "$mountd"
+	wait "$kill" || atf_fail "$(cat kill.out)"
+	wait "$resume" || atf_fail "$(cat resume.err)"
+	atf_check_equal x "$(cat resume.out)"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+}
+
 atf_test_case lost
 lost_head()
 {
@@ -599,6 +664,7 @@ atf_init_test_cases()
 {
 	atf_add_test_case stopped
 	atf_add_test_case abandoned
+	atf_add_test_case given_up
 	atf_add_test_case resumed
 	atf_add_test_case terminal
 	atf_add_test_case refused
@@ -606,5 +672,6 @@ atf_init_test_cases()
 	atf_add_test_case drift
 	atf_add_test_case restarted
 	atf_add_test_case users
+	atf_add_test_case ending
 	atf_add_test_case lost
 }

@@ -34,6 +34,24 @@ where_embedded()
 	atf_check test -d "$1/s/$sid"
 	soon sbxctl rm --discard "$sid"
 	where_ended
+	where_none
+}
+
+# where_none: what an ended one has left is none, and nothing is started.
+where_none()
+{
+	soon sbxctl version
+	atf_check -o match:'^sbxctl ' -o not-match:'^sbxd ' cat soon.out
+	! pgrep -x sbxd >/dev/null || atf_fail "version has started one"
+}
+
+# where_told SOCKET: by those, too, that start none.
+where_told()
+{
+	soon sbxctl version
+	atf_check -o match:"^sbxd .* at $1\$" cat soon.out
+	sbxctl doctor >doctor.out 2>&1 || :
+	atf_check -o match:"^ok *suite *runs: $1\$" cat doctor.out
 }
 
 # where_daemon SOCKET OPTION...: sbxd -d listens there and is found there.
@@ -44,6 +62,7 @@ where_daemon()
 	"$@" </dev/null >log 2>&1 &
 	suite=$!
 	int_wait grep -q "ready on $where_socket" log
+	where_told "$where_socket"
 	soon sbxctl ls
 	atf_check -o inline:'sbxctl: no sessions\n' cat soon.err
 	soon run --keep -- sh -c 'echo x >f'
@@ -55,6 +74,7 @@ where_daemon()
 	    cat second
 	kill "$suite"
 	wait "$suite" || atf_fail "$(cat log)"
+	where_none
 }
 
 atf_test_case root

@@ -614,6 +614,53 @@ ATF_TC_BODY(choice_late, tc)
 	fake_stop();
 }
 
+/* Where it was not heard in time, what comes before its answer is none of the
+ * owner's all the same: he is asked again, and is believed then. */
+ATF_TC_WITHOUT_HEAD(choice_slow);
+ATF_TC_BODY(choice_slow, tc)
+{
+	static const char	again[] = "sbxctl: the terminal is slow, and "
+				    "may have sent this by itself: answer "
+				    "once more";
+	static const char	none[] = "^APPLY\\|^DISCARD\\|^discard 1";
+	struct pty		p;
+
+	fake_start("changes");
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "\033[5n");
+	pty_expect(&p, "[a/d/K/v] ");
+	/* The terminal's own, which it sends before any answer. */
+	pty_say(&p, "apply\r");
+	pty_expect(&p, "\033[5n");
+	pty_say(&p, "\033[0n");
+	pty_expect(&p, again);
+	/* Asked twice by then, it has answered once. */
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "a\r");
+	pty_expect(&p, "\033[5n");
+	pty_say(&p, "d\r\033[0n\033[0n");
+	pty_expect(&p, again);
+	pty_expect(&p, "[a/d/K/v] ");
+	not_asked(none);
+	pty_say(&p, "a\r");
+	pty_expect(&p, "6 files landed");
+	ends(&p, 0);
+	not_asked("^DISCARD\\|^discard 1");
+	pty_free(&p);
+	forget();
+	/* While one that may never answer is waited for, ^C breaks off. */
+	start(&p, "run", "exit:0", NULL);
+	pty_expect(&p, "\033[5n");
+	pty_expect(&p, "[a/d/K/v] ");
+	pty_say(&p, "a\r");
+	pty_expect(&p, "\033[5n");
+	pty_say(&p, "\003");
+	ends(&p, 0);
+	not_asked(none);
+	pty_free(&p);
+	fake_stop();
+}
+
 /* An applied session of which something does not land is kept. */
 ATF_TC_WITHOUT_HEAD(choice_keeps);
 ATF_TC_BODY(choice_keeps, tc)
@@ -718,6 +765,39 @@ ATF_TC_BODY(apply_asks, tc)
 	fake_stop();
 }
 
+/* A patch is exact bytes, and asked of nobody before that is clear. */
+ATF_TC_WITHOUT_HEAD(patch);
+ATF_TC_BODY(patch, tc)
+{
+	static const char *const	files[] = {
+		"-", "/dev/tty", "/dev/stdout"
+	};
+	char				line[96];
+	struct pty			p;
+	size_t				i;
+
+	fake_start("");
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		start(&p, "patch", "one", "-o", files[i], NULL);
+		snprintf(line, sizeof(line), "sbxctl: patch: -o %s is a "
+		    "terminal", files[i]);
+		pty_expect(&p, line);
+		ends(&p, 2);
+		ATF_CHECK(strstr(p.out, "diff --git") == NULL);
+		not_asked(".");
+		pty_free(&p);
+	}
+	/* Any other file, also one that is not replaced, is written. */
+	start(&p, "patch", "one", "-o", "p", NULL);
+	ends(&p, 0);
+	ATF_CHECK_EQ(0, test_sh("grep -q '^diff --git a/a.txt' p"));
+	pty_free(&p);
+	start(&p, "patch", "one", "-o", "/dev/null", NULL);
+	ends(&p, 0);
+	pty_free(&p);
+	fake_stop();
+}
+
 /* Colour on a terminal, and never a byte of the session's that drives it. */
 ATF_TC_WITHOUT_HEAD(diff);
 ATF_TC_BODY(diff, tc)
@@ -764,9 +844,11 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, choice_hangup);
 	ATF_TP_ADD_TC(tp, choice_typed_ahead);
 	ATF_TP_ADD_TC(tp, choice_late);
+	ATF_TP_ADD_TC(tp, choice_slow);
 	ATF_TP_ADD_TC(tp, choice_keeps);
 	ATF_TP_ADD_TC(tp, ls_fits);
 	ATF_TP_ADD_TC(tp, apply_asks);
+	ATF_TP_ADD_TC(tp, patch);
 	ATF_TP_ADD_TC(tp, diff);
 	return (atf_no_error());
 }
