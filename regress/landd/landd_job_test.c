@@ -52,6 +52,99 @@ ATF_TC_BODY(seal_is_spawns, tc)
 	lab_down(&lab);
 }
 
+/* Whatever number SEAL has: what answers it has that one, also where the answer
+ * waits, and where it is an ERROR. */
+ATF_TC_WITHOUT_HEAD(seal_numbers);
+ATF_TC_BODY(seal_numbers, tc)
+{
+	static const uint32_t	number[] = { 0, 1, INT32_MAX, UINT32_MAX };
+	char			sid[LIMIT_SID + 1];
+	size_t			i;
+
+	lab_start(&lab);
+	for (i = 0; i < sizeof(number) / sizeof(number[0]); i++) {
+		lab_word(&lab, SID, USER);
+		lab_seal_ask(&lab, number[i], SID);
+		lab_seal_take(&lab, number[i]);
+		lab_seal_ask(&lab, number[i], SID2);
+		lab_word(&lab, SID2, USER);
+		lab_seal_take(&lab, number[i]);
+	}
+	/* More than may wait: the first of them is answered for it. */
+	for (i = 0; i <= 256; i++) {
+		snprintf(sid, sizeof(sid), "s%zu", i);
+		lab_seal_ask(&lab, UINT32_MAX - (uint32_t)i, sid);
+	}
+	lab_error(&lab, UINT32_MAX, "land.unsealed");
+	lab_none(&lab);
+	lab_word(&lab, "s1", USER);
+	lab_seal_take(&lab, UINT32_MAX - 1);
+	lab_down(&lab);
+}
+
+/* As many roots as there may be, of paths as long as they may be, are a SEAL of
+ * several frames; and with as many groups too much for a seal. */
+static void
+seal_large(size_t ngroups)
+{
+	static char	 path[LIMIT_ROOTS][LIMIT_PATH + 1];
+	static uint64_t	 groups[LIMIT_GROUPS], max[LIMIT_ROOTS];
+	const char	*roots[LIMIT_ROOTS];
+	struct m_WORD	 word = {
+		.session = SID, .uid = USER, .gid = USER,
+		.groups = { ngroups, groups }
+	};
+	struct m_SEAL	 m = {
+		.session = SID, .roots = { LIMIT_ROOTS, roots },
+		.devs = { LIMIT_ROOTS, max }, .inos = { LIMIT_ROOTS, max },
+		.t0 = UINT64_MAX
+	};
+	struct msg	 msg;
+	size_t		 i;
+
+	memset(groups, 0xff, sizeof(groups));
+	memset(max, 0xff, sizeof(max));
+	for (i = 0; i < LIMIT_ROOTS; i++) {
+		memset(path[i], 'a' + (int)i, LIMIT_PATH);
+		path[i][0] = '/';
+		roots[i] = path[i];
+	}
+	ATF_REQUIRE(imsg_send(&lab.spawn, MSG_WORD, 0, -1, &word) == 0);
+	test_send(&lab.h, MSG_SEAL, 70, -1, &m);
+	if (ngroups == LIMIT_GROUPS) {
+		lab_error(&lab, 70, "land.toolarge");
+		return;
+	}
+	for (i = 0; i < LIMIT_ROOTS; i++) {
+		test_expect(&lab.h, MSG_SEALED, &msg);
+		ATF_CHECK_EQ(70, msg.id);
+		ATF_CHECK_EQ(i, ((const struct m_SEALED *)msg.body)->root);
+		msg_free(&msg);
+	}
+}
+
+ATF_TC_WITHOUT_HEAD(seal_bounds);
+ATF_TC_BODY(seal_bounds, tc)
+{
+	struct msg	msg;
+
+	lab_start(&lab);
+	seal_large(0);
+	seal_large(LIMIT_GROUPS);
+	lab_none(&lab);
+	/* Numbers come out as they went in. */
+	lab.dev = lab.ino = lab.t0 = UINT64_MAX;
+	lab_word(&lab, SID, USER);
+	lab_seal_ask(&lab, 1, SID);
+	lab_seal_take(&lab, 1);
+	lab_job(&lab, 2, SID, "changes");
+	lab_child(&lab, 2, USER);
+	lab_child_hello(&lab);
+	lab_child_work(&lab, &msg);
+	msg_free(&msg);
+	lab_down(&lab);
+}
+
 ATF_TC_WITHOUT_HEAD(seal_forged);
 ATF_TC_BODY(seal_forged, tc)
 {
@@ -402,6 +495,8 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, seal_before_word);
 	ATF_TP_ADD_TC(tp, seal_is_spawns);
+	ATF_TP_ADD_TC(tp, seal_numbers);
+	ATF_TP_ADD_TC(tp, seal_bounds);
 	ATF_TP_ADD_TC(tp, seal_forged);
 	ATF_TP_ADD_TC(tp, key);
 	ATF_TP_ADD_TC(tp, key_broken);

@@ -219,6 +219,73 @@ ATF_TC_BODY(mode_host, tc)
 	ATF_REQUIRE_STREQ(test_helper_log(&h), "");
 }
 
+/* Whatever number NET has: what answers it has that one, an ERROR too. What is
+ * told of a session later has that of what made it be told. */
+ATF_TC_WITHOUT_HEAD(numbers);
+ATF_TC_BODY(numbers, tc)
+{
+	static const uint32_t	number[] = { 0, 1, INT32_MAX, UINT32_MAX };
+	struct m_NET		m = { .session = SID };
+	struct m_SID		end = { .session = SID };
+	struct test_helper	h;
+	struct inside		a;
+	struct m_SFD		route = { .session = SID, .kind = "route" };
+	struct msg		msg;
+	size_t			i;
+
+	up(&h);
+	inside_start(&a, NETLINK_ROUTE);
+	for (i = 0; i < sizeof(number) / sizeof(number[0]); i++) {
+		m.network = "host";
+		test_send(&h, MSG_NET, number[i], -1, &m);
+		test_expect(&h, MSG_NETUP, &msg);
+		ATF_CHECK_EQ(number[i], msg.id);
+		msg_free(&msg);
+		test_send(&h, MSG_NET, number[i] - 1, -1, &m);
+		test_expect(&h, MSG_ERROR, &msg);
+		ATF_CHECK_EQ(number[i] - 1, msg.id);
+		msg_free(&msg);
+		test_send(&h, MSG_NETEND, 0, -1, &end);
+		m.network = "none";
+		test_send(&h, MSG_NET, 5, -1, &m);
+		test_send(&h, MSG_SFD, number[i], dup(a.sock), &route);
+		test_expect(&h, MSG_NETUP, &msg);
+		ATF_CHECK_EQ(number[i], msg.id);
+		msg_free(&msg);
+		test_send(&h, MSG_NETEND, 0, -1, &end);
+	}
+	inside_end(&a);
+	ATF_REQUIRE_EQ(test_helper_end(&h), 0);
+}
+
+/* The longest id and word that the message takes, and one byte more. */
+ATF_TC_WITHOUT_HEAD(bounds);
+ATF_TC_BODY(bounds, tc)
+{
+	char			sid[LIMIT_SID + 2], network[10];
+	struct m_NET		m = { .session = sid, .network = network };
+	struct test_helper	h;
+	struct imsgbuf		*ib = &h.ib;
+
+	memset(sid, 's', sizeof(sid));
+	memset(network, 'n', sizeof(network));
+	up(&h);
+	sid[LIMIT_SID] = network[8] = '\0';
+	test_send(&h, MSG_NET, 1, -1, &m);
+	expect_error(&h, "net.mode", sid, "nnnnnnnn");
+	strlcpy(network, "host", sizeof(network));
+	test_send(&h, MSG_NET, 2, -1, &m);
+	expect_up(&h, sid);
+	sid[LIMIT_SID] = 's';
+	sid[LIMIT_SID + 1] = '\0';
+	ATF_CHECK_EQ(-1, imsg_compose(ib, MSG_NET, 3, -1, &m));
+	sid[LIMIT_SID] = '\0';
+	memset(network, 'n', sizeof(network));
+	network[9] = '\0';
+	ATF_CHECK_EQ(-1, imsg_compose(ib, MSG_NET, 4, -1, &m));
+	ATF_REQUIRE_EQ(test_helper_end(&h), 0);
+}
+
 ATF_TC_WITHOUT_HEAD(mode_none);
 ATF_TC_BODY(mode_none, tc)
 {
@@ -536,6 +603,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, descriptors);
 	ATF_TP_ADD_TC(tp, eof);
 	ATF_TP_ADD_TC(tp, mode_host);
+	ATF_TP_ADD_TC(tp, numbers);
+	ATF_TP_ADD_TC(tp, bounds);
 	ATF_TP_ADD_TC(tp, mode_none);
 	ATF_TP_ADD_TC(tp, unknown_sessions_and_modes);
 	ATF_TP_ADD_TC(tp, wrong_descriptors);

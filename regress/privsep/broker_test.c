@@ -338,6 +338,57 @@ ATF_TC_BODY(answers_out_of_nowhere, tc)
 	}
 }
 
+/* Within ten seconds this succeeds. */
+static void
+comes(const char *what)
+{
+	int	i;
+
+	for (i = 0; test_sh("cd '%s' && %s", test_scratch(), what) != 0; i++) {
+		if (i == 500) {
+			test_sh("cat '%s' '%s'", log_path, test_path("new"));
+			atf_tc_fail("it does not come: %s", what);
+		}
+		usleep(20000);
+	}
+}
+
+/* What has another number is no answer to this start's NET, or SEAL. */
+static void
+answered_late(const char *helper, const char *rest)
+{
+	char	starting[256];
+
+	suite_copy(helper);
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && rm -rf asked go ended state p && "
+	    "mkdir p && echo late >say", test_scratch()));
+	broker_start(test_path("suite/sbin/sbxd"));
+	broker_ready();
+	snprintf(starting, sizeof(starting), "%s ls | grep -q ' starting '",
+	    test_program("bin/sbxctl"));
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && { '%s' new --repo p -- sleep "
+	    "1000 >new 2>&1; echo $? >ended; } </dev/null &", test_scratch(),
+	    test_program("bin/sbxctl")));
+	comes("test -e asked");
+	/* All that a start waits for is there, but this. */
+	comes(rest);
+	usleep(200000);
+	comes(starting);
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && test ! -e ended && touch go",
+	    test_scratch()));
+	comes("test -s ended");
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && test $(cat ended) = 0 || "
+	    "{ cat new; false; }", test_scratch()));
+	broker_stop();
+}
+
+ATF_TC_WITHOUT_HEAD(numbers);
+ATF_TC_BODY(numbers, tc)
+{
+	answered_late("netd", "test -s state/sbxd/*/seal");
+	answered_late("landd", "test ! -e state/sbxd/*/seal");
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, clients_before_hello);
@@ -350,5 +401,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, helpers_that_do_not_start);
 	ATF_TP_ADD_TC(tp, conf_without_file);
 	ATF_TP_ADD_TC(tp, answers_out_of_nowhere);
+	ATF_TP_ADD_TC(tp, numbers);
 	return (atf_no_error());
 }

@@ -1,7 +1,9 @@
 /*
  * In a helper's place: comes up as it does, by the name it is started under,
  * and then says to the broker what the file "say" beside the state holds:
- * a message's number, or "junk", "half", "end", "silent".
+ * a message's number, or "junk", "half", "end", "silent"; "late": it answers
+ * NET and SEAL by other numbers than theirs, makes the file "asked", and says
+ * what it has to say when there is a file "go".
  */
 #include <sys/socket.h>
 
@@ -59,6 +61,70 @@ say(uint32_t type)
 	free(body);
 }
 
+static char	dir[8192];
+
+static bool
+beside(const char *name, bool make)
+{
+	char	path[8300];
+	int	fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (!make)
+		return (access(path, F_OK) == 0);
+	if ((fd = open(path, O_WRONLY | O_CREAT, 0644)) == -1)
+		_exit(2);
+	close(fd);
+	return (true);
+}
+
+static void
+answer(struct imsgbuf *ib, uint32_t type, uint32_t id, const char *sid,
+    const void *body)
+{
+	static const uint32_t	others[] = { 100, 1U << 30, 1U << 31 };
+	struct m_ERROR		e = {
+		.code = "too.late", .message = "of an earlier start", .at = sid
+	};
+	size_t			i;
+
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (imsg_send(ib, type, id + others[i], -1, body) == -1 ||
+		    imsg_send(ib, MSG_ERROR, id + others[i], -1, &e) == -1)
+			_exit(2);
+	/* No answer is without one, though an ERROR may be. */
+	if (imsg_send(ib, type, 0, -1, body) == -1)
+		_exit(2);
+	beside("asked", true);
+	while (!beside("go", false))
+		usleep(5000);
+	if (imsg_send(ib, type, id, -1, body) == -1)
+		_exit(2);
+}
+
+static void
+late(struct imsgbuf *ib)
+{
+	struct m_SID	 up;
+	struct m_SEALED	 sealed = { .seal = { (const uint8_t *)"x", 1 } };
+	struct msg	 msg;
+	const char	*why;
+
+	while (imsg_recv(ib, &msg, -1, &why) == 1) {
+		if (msg.type == MSG_NET) {
+			up.session = ((const struct m_NET *)msg.body)->session;
+			answer(ib, MSG_NETUP, msg.id, up.session, &up);
+		} else if (msg.type == MSG_SEAL) {
+			sealed.session = ((const struct m_SEAL *)msg.body)->
+			    session;
+			answer(ib, MSG_SEALED, msg.id, sealed.session,
+			    &sealed);
+		}
+		msg_free(&msg);
+	}
+	_exit(0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -67,7 +133,7 @@ main(int argc, char **argv)
 	struct imsgbuf		 ib;
 	struct msg		 msg;
 	enum role		 role = role_of(argv[0]);
-	char			 path[8192], word[64] = "silent";
+	char			 path[8300], word[64] = "silent";
 	FILE			*f;
 
 	(void)argc;
@@ -77,7 +143,8 @@ main(int argc, char **argv)
 	proc_hello(&ib, role, ROLE_SBXD);
 	proc_expect(&ib, MSG_SUITE, &msg);
 	suite = msg.body;
-	snprintf(path, sizeof(path), "%s/../say", suite->state);
+	snprintf(dir, sizeof(dir), "%s/..", suite->state);
+	snprintf(path, sizeof(path), "%s/say", dir);
 	if ((f = fopen(path, "re")) != NULL) {
 		if (fscanf(f, "%63s", word) != 1)
 			word[0] = '\0';
@@ -95,6 +162,8 @@ main(int argc, char **argv)
 		(void)shutdown(PROC_FD, SHUT_WR);
 	} else if (strcmp(word, "end") == 0)
 		return (0);
+	else if (strcmp(word, "late") == 0)
+		late(&ib);
 	else if (strcmp(word, "silent") != 0)
 		say((uint32_t)atoi(word));
 	/* Until the broker is gone. */
