@@ -496,6 +496,8 @@ restarted_body()
 	wait "$sbx_suite" 2>/dev/null || :
 	wait "$live" || :
 	exec 9>&-
+	# Its mountd holds the layer until it has ended.
+	int_wait sh -c '! pgrep -x mountd >/dev/null'
 	int_suite
 	again 0 "$sid" -- sh -c 'cat f; echo more >g'
 	atf_check -o inline:'mine\n' cat again.out
@@ -507,6 +509,7 @@ restarted_body()
 	kill -KILL "$sbx_suite"
 	wait "$sbx_suite" 2>/dev/null || :
 	wait "$third" || :
+	int_wait sh -c '! pgrep -x mountd >/dev/null'
 	int_suite
 	atf_check_equal 3 "$(generation "$sid")"
 	again 0 "$sid" -- cat f g h
