@@ -30,7 +30,7 @@ kernel_old(void)
 
 	return (ctx != NULL && seccomp_rule_add(ctx,
 	    SCMP_ACT_ERRNO(ENOPROTOOPT), SCMP_SYS(getsockopt), 1,
-	    SCMP_A2(SCMP_CMP_EQ, SO_PEERPIDFD)) == 0 &&
+	    SCMP_A2(SCMP_CMP_EQ, SO_PEERPIDFD, 0)) == 0 &&
 	    seccomp_load(ctx) == 0);
 }
 
