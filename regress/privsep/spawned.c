@@ -101,10 +101,31 @@ spawn_down(struct test_helper *h)
 		usleep(10000);
 }
 
+/* The client lives as long as anybody holds the socket; nobody waits for it. */
+static void
+client(const struct sockaddr_un *sun, uid_t uid, gid_t gid,
+    const gid_t *groups, size_t n)
+{
+	char	byte;
+	int	c;
+
+	if (fork() != 0)
+		_exit(0);
+	if ((c = socket(AF_UNIX, SOCK_STREAM, 0)) == -1 ||
+	    dup2(c, 3) == -1 || close_range(4, ~0U, 0) == -1)
+		_exit(1);
+	if (setgroups(n, groups) == -1 || setgid(gid) == -1 ||
+	    setuid(uid) == -1 || connect(3, (const struct sockaddr *)sun,
+	    sizeof(*sun)) == -1)
+		_exit(1);
+	_exit(read(3, &byte, 1) == 0 ? 0 : 1);
+}
+
 int
 spawn_client(uid_t uid, gid_t gid, const gid_t *groups, size_t n)
 {
 	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
+	struct timeval		wait = { .tv_sec = 10 };
 	int			l, c, status;
 	pid_t			pid;
 
@@ -115,14 +136,10 @@ spawn_client(uid_t uid, gid_t gid, const gid_t *groups, size_t n)
 	ATF_REQUIRE_EQ(0, bind(l, (struct sockaddr *)&sun, sizeof(sun)));
 	ATF_REQUIRE_EQ(0, chmod(sun.sun_path, 0666));
 	ATF_REQUIRE_EQ(0, listen(l, 1));
-	if ((pid = fork()) == 0) {
-		c = socket(AF_UNIX, SOCK_STREAM, 0);
-		if (setgroups(n, groups) == -1 || setgid(gid) == -1 ||
-		    setuid(uid) == -1 || connect(c, (struct sockaddr *)&sun,
-		    sizeof(sun)) == -1)
-			_exit(1);
-		_exit(0);
-	}
+	ATF_REQUIRE_EQ(0, setsockopt(l, SOL_SOCKET, SO_RCVTIMEO, &wait,
+	    sizeof(wait)));
+	if ((pid = fork()) == 0)
+		client(&sun, uid, gid, groups, n);
 	ATF_REQUIRE((c = accept(l, NULL, NULL)) != -1);
 	ATF_REQUIRE_EQ(pid, waitpid(pid, &status, 0));
 	ATF_REQUIRE_EQ(0, status);
