@@ -28,8 +28,10 @@ pager_runs(void)
 static const char *
 pager_command(void)
 {
-	const char	*word = getenv("PAGER");
+	const char	*word = getenv("PAGER"), *term = getenv("TERM");
 
+	if (term == NULL || strcmp(term, "dumb") == 0)
+		return (NULL);
 	if (word != NULL)
 		return (*word == '\0' || strcmp(word, "cat") == 0 ? NULL :
 		    word);

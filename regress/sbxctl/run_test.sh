@@ -382,7 +382,7 @@ after_body() {
 	fake_stop
 	fake_start changes
 	atf_check -s exit:3 -o empty \
-	    -e inline:'sbxctl: session aaaabbbbcccc is kept: 6 files changed, 3 insertions(+), 2 deletions(-): "sbxctl diff aaaabbbbcccc" shows it, then apply, discard or rm\n' \
+	    -e inline:'sbxctl: session aaaabbbbcccc is kept: 6 files changed, 3 insertions(+), 2 deletions(-), and 2 that do not land: "sbxctl changes aaaabbbbcccc" lists all, "sbxctl diff aaaabbbbcccc" shows it, then apply, discard or rm\n' \
 	    sbxctl run exit:3
 	not_asked '^discard 1'
 	not_asked '^APPLY'

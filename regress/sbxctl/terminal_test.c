@@ -805,6 +805,7 @@ ATF_TC_BODY(diff, tc)
 	struct pty	p;
 
 	fake_start("");
+	setenv("PAGER", "", 1);
 	setenv("TERM", "xterm", 1);
 	start(&p, "diff", "one", NULL);
 	pty_expect(&p, "\033[32m+\ttw\303\266\033[m");
@@ -817,8 +818,11 @@ ATF_TC_BODY(diff, tc)
 	ATF_CHECK(strchr(p.out, '\033') == NULL);
 	pty_free(&p);
 	unsetenv("NO_COLOR");
+	/* A pager has no use for one that can do nothing. */
 	setenv("TERM", "dumb", 1);
+	setenv("PAGER", "false", 1);
 	start(&p, "diff", "one", NULL);
+	pty_expect(&p, "+esc <U+001B>");
 	ends(&p, 0);
 	ATF_CHECK(strchr(p.out, '\033') == NULL);
 	pty_free(&p);
