@@ -9,6 +9,9 @@
  *	hold N		N connections at once, held until stdin ends
  *	mute N		HELLO, N requests, and never a read; until stdin ends
  *	leave SID	asks for its patch and goes in the middle of it
+ *	drop SID	asks for its changes and is gone at once
+ *	outside SID	the same, then from another connection for what is
+ *			changed outside; says when that has begun
  *	slow SID	asks for its patch and reads a little of it each second
  *	owner SID	asks for all that is its owner's, each on a line
  *	types SID	asks for its terminal, and for a command in it
@@ -250,6 +253,57 @@ ask(struct imsgbuf *ib, uint32_t type, const void *body)
 		type = msg.id == id ? 0 : type;
 		msg_free(&msg);
 	} while (type != 0);
+}
+
+static void
+drop(const char *sid)
+{
+	struct m_CHANGES m = { .session = sid };
+	struct imsgbuf	 ib;
+	int		 fd = connected();
+
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1 ||
+	    imsg_send(&ib, MSG_CHANGES, 1, -1, &m) == -1)
+		err(2, "CHANGES");
+	imsg_clear(&ib);
+}
+
+static void
+outside(const char *sid)
+{
+	struct m_OUTSIDE m = { .session = sid };
+	struct imsgbuf	 ib;
+	struct msg	 msg = { .fd = -1 };
+	const char	*why = "";
+	uint32_t	 id = 0;
+	int		 fd;
+
+	drop(sid);
+	fd = connected();
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
+	/* Heard in their order: at the list's end the other has begun, or was
+	 * refused, as long as the review is still there. */
+	do {
+		if (msg.type == 0 || (msg.type == MSG_ERROR && msg.id == id)) {
+			if (imsg_send(&ib, MSG_OUTSIDE, id += 2, -1, &m) ==
+			    -1 || imsg_send(&ib, MSG_LIST, id + 1, -1, NULL) ==
+			    -1)
+				err(2, "OUTSIDE");
+		} else if (msg.id == id + 1 && msg.type == MSG_END) {
+			printf("asked\n");
+			fflush(stdout);
+		}
+		msg_free(&msg);
+		if (imsg_recv(&ib, &msg, 20000, &why) != 1)
+			errx(2, "OUTSIDE: no answer: %s", why);
+	} while (msg.id != id || (msg.type == MSG_ERROR &&
+	    strcmp(((const struct m_ERROR *)msg.body)->code, "land.busy") ==
+	    0) || msg.type == MSG_COUNTED || msg.type == MSG_FOUND);
+	printf("%s\n", proto_name(msg.type));
+	exit(0);
 }
 
 static void
@@ -617,6 +671,10 @@ main(int argc, char **argv)
 		mute(n);
 	else if (strcmp(argv[2], "leave") == 0 && argc > 3)
 		leave(argv[3]);
+	else if (strcmp(argv[2], "drop") == 0 && argc > 3)
+		drop(argv[3]);
+	else if (strcmp(argv[2], "outside") == 0 && argc > 3)
+		outside(argv[3]);
 	else if (strcmp(argv[2], "slow") == 0 && argc > 3)
 		slow(argv[3]);
 	else if (strcmp(argv[2], "owner") == 0 && argc > 3)

@@ -245,9 +245,47 @@ refreshed_body()
 	int_end
 }
 
+atf_test_case dropped
+dropped_head()
+{
+	atf_set descr "a review that is given up before its session is frozen \
+leaves it thawed, and is not the next one's freeze"
+	atf_set require.user root
+	atf_set timeout 120
+}
+dropped_one()
+{
+	int_live dropped sh -c 'echo up; cat'
+	int_wait grep -q up dropped.out
+	suite=$sbx_suite
+	[ "$SBX_STATE" = "$int_root_state" ] || suite=$int_own_suite
+	spawn=$(pgrep -P "$suite" -x spawn)
+	kill -STOP "$spawn"
+	client "$SBX_STATE/sbxd.sock" outside "$sid" >outside.out 2>&1 9>&- &
+	outside=$!
+	int_wait_file outside.out asked
+	kill -CONT "$spawn"
+	wait "$outside" || atf_fail "$(cat outside.out)"
+	atf_check -o match:'^END$' cat outside.out
+	# Nothing looks at it meanwhile: that would thaw it.
+	atf_check -o inline:'goes on\n' timeout 10 \
+	    sbxctl exec "$sid" echo goes on 9>&-
+	echo line >&9
+	int_wait grep -q line dropped.out
+	exec 9>&-
+	wait "$live" || atf_fail "$(cat dropped.err)"
+	atf_check -o ignore sbxctl rm "$sid"
+}
+dropped_body()
+{
+	int_begin
+	int_users dropped_one
+	int_end
+}
+
 atf_init_test_cases()
 {
-	for c in ghosts frozen open discarded refreshed; do
+	for c in ghosts frozen dropped open discarded refreshed; do
 		atf_add_test_case "$c"
 	done
 }
