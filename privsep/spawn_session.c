@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -47,15 +48,18 @@ spawn_on_peer(struct peer *p, struct msg *msg)
  * The kernel calls a socket root's also where no client of root's is behind
  * it: the pairs that the broker made before it dropped, our own among them,
  * which says who made it; one that listens; a log that is a socket. All of
- * these a broker that has fallen still holds.
+ * these a broker that has fallen still holds. And one that it connects to any
+ * service of root's leads to who called listen(2): that one is named, as
+ * whoever is connected to has to be, and a client is not.
  */
 static bool
 peer_is_client(int fd, const struct ucred *cred)
 {
-	struct ucred	broker;
-	struct stat	st, log;
-	socklen_t	len = sizeof(broker);
-	int		listens;
+	struct ucred		broker;
+	struct sockaddr_un	sun;
+	struct stat		st, log;
+	socklen_t		len = sizeof(broker);
+	int			listens;
 
 	if (getsockopt(spawn.sbxd->ib.fd, SOL_SOCKET, SO_PEERCRED, &broker,
 	    &len) == -1 || cred->pid == broker.pid)
@@ -63,6 +67,10 @@ peer_is_client(int fd, const struct ucred *cred)
 	len = sizeof(listens);
 	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == -1 ||
 	    listens != 0)
+		return (false);
+	len = sizeof(sun);
+	if (getpeername(fd, (struct sockaddr *)&sun, &len) == -1 ||
+	    len > sizeof(sun.sun_family))
 		return (false);
 	return (fstat(fd, &st) == 0 && fstat(STDERR_FILENO, &log) == 0 &&
 	    (st.st_dev != log.st_dev || st.st_ino != log.st_ino));

@@ -125,7 +125,7 @@ ATF_TC_BODY(broker_has_sockets_of_roots, tc)
 {
 	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
 	struct test_helper	h;
-	int			l, own, pair[2], status;
+	int			c, l, own, pair[2], status;
 	pid_t			pid;
 
 	spawn_up(&h);
@@ -144,6 +144,10 @@ ATF_TC_BODY(broker_has_sockets_of_roots, tc)
 		_exit(listen(l, 1) == -1);
 	ATF_REQUIRE_EQ(pid, waitpid(pid, &status, 0));
 	ATF_REQUIRE_EQ(0, status);
+	/* One that it connects to a service of root's. */
+	ATF_REQUIRE((c = socket(AF_UNIX, SOCK_STREAM, 0)) != -1);
+	ATF_REQUIRE_EQ(0, connect(c, (struct sockaddr *)&sun, sizeof(sun)));
+	not_a_client(&h, c);
 	not_a_client(&h, l);
 	spawn_finish(&h);
 }
