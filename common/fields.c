@@ -142,41 +142,9 @@ fields_objects(const struct field *fields, size_t n)
 
 	for (i = 0; i < n; i++)
 		sum += 2 + (fields[i].type == FIELD_STRV ||
+		    fields[i].type == FIELD_PATHV ||
 		    fields[i].type == FIELD_U64V ? fields[i].max : 0);
 	return (sum);
-}
-
-bool
-utf8_valid(const char *str, size_t len)
-{
-	const unsigned char	*p = (const unsigned char *)str;
-	const unsigned char	*end = p + len;
-
-	while (p < end) {
-		uint32_t	c = *p++, min;
-		int		n;
-
-		if (c == 0)
-			return (false);
-		if (c < 0x80)
-			continue;
-		if (c >= 0xc2 && c <= 0xdf)
-			n = 1, min = 0x80, c &= 0x1f;
-		else if (c >= 0xe0 && c <= 0xef)
-			n = 2, min = 0x800, c &= 0x0f;
-		else if (c >= 0xf0 && c <= 0xf4)
-			n = 3, min = 0x10000, c &= 0x07;
-		else
-			return (false);
-		for (; n > 0; n--) {
-			if (p == end || (*p & 0xc0) != 0x80)
-				return (false);
-			c = c << 6 | (*p++ & 0x3f);
-		}
-		if (c < min || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-			return (false);
-	}
-	return (true);
 }
 
 /* A copy in the zone, NUL-terminated. */
@@ -247,6 +215,13 @@ decode_bin(const struct field *f, const msgpack_object *o, struct blob *b)
 	return (NULL);
 }
 
+/* An element of a list: where it is no path it is as long as a body can be. */
+static size_t
+element_max(const struct field *f)
+{
+	return (f->type == FIELD_PATHV ? LIMIT_PATH : LIMIT_LARGE);
+}
+
 static const char *
 decode_strv(const struct field *f, const msgpack_object *o, struct strv *sv,
     msgpack_zone *zone)
@@ -268,6 +243,8 @@ decode_strv(const struct field *f, const msgpack_object *o, struct strv *sv,
 			return ("an element is not bytes");
 		if (memchr(b->ptr, '\0', b->size) != NULL)
 			return ("an element with a NUL");
+		if (b->size > element_max(f))
+			return ("an element that is too long");
 		if ((sv->v[i] = zone_string(zone, b->ptr, b->size)) == NULL)
 			return ("out of memory");
 	}
@@ -345,6 +322,7 @@ decode_field(const struct field *f, const msgpack_object *o, void *out,
 	case FIELD_BIN:
 		return (decode_bin(f, o, slot));
 	case FIELD_STRV:
+	case FIELD_PATHV:
 		return (decode_strv(f, o, slot, zone));
 	case FIELD_U64V:
 		return (decode_u64v(f, o, slot, zone));
@@ -449,6 +427,7 @@ field_absent(const struct field *f, const void *slot)
 	case FIELD_BIN:
 		return (((const struct blob *)slot)->p == NULL);
 	case FIELD_STRV:
+	case FIELD_PATHV:
 		return (((const struct strv *)slot)->v == NULL);
 	case FIELD_U64V:
 		return (((const struct u64v *)slot)->v == NULL);
@@ -492,16 +471,17 @@ encode_string(msgpack_packer *pk, const struct field *f, const char *s)
 static int
 encode_strv(msgpack_packer *pk, const struct field *f, const struct strv *sv)
 {
-	size_t	i;
+	size_t	i, len;
 
 	if (sv->n > f->max)
 		return (BAD_VALUE);
 	if (msgpack_pack_array(pk, sv->n) != 0)
 		return (-1);
 	for (i = 0; i < sv->n; i++) {
-		if (sv->v[i] == NULL)
+		if (sv->v[i] == NULL ||
+		    (len = strlen(sv->v[i])) > element_max(f))
 			return (BAD_VALUE);
-		if (encode_bin(pk, sv->v[i], strlen(sv->v[i])) == -1)
+		if (encode_bin(pk, sv->v[i], len) == -1)
 			return (-1);
 	}
 	return (0);
@@ -542,6 +522,7 @@ encode_field(msgpack_packer *pk, const struct field *f, const void *slot)
 		return (b->len > f->max ? BAD_VALUE :
 		    encode_bin(pk, b->p, b->len));
 	case FIELD_STRV:
+	case FIELD_PATHV:
 		return (encode_strv(pk, f, slot));
 	case FIELD_U64V:
 		return (encode_u64v(pk, f, slot));

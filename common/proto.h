@@ -61,6 +61,7 @@ struct maybe {		/* a number of which 0 is one like any other */
  *   PATH           bin, no NUL, 1 to max bytes (max is below PATH_MAX)
  *   BIN            bin, at most max bytes
  *   STRV           array of bin without NUL, at most max elements
+ *   PATHV          the same, of at most LIMIT_PATH bytes each
  *   U64V           array of integers, at most max elements
  * need is REQ or OPT; an absent optional field decodes as 0, false or NULL.
  */
@@ -109,12 +110,12 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STRV, env, REQ, LIMIT_ARGC)					\
 	F(PATH, cwd, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
+	F(PATHV, more, OPT, LIMIT_ROOTS) /* roots beside project */	\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(STR,  user, REQ, 64)						\
 	F(STR,  name, OPT, LIMIT_NAME)					\
-	F(STRV, hide, OPT, LIMIT_PATHS)					\
-	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(PATHV, hide, OPT, LIMIT_PATHS)				\
+	F(PATHV, ro, OPT, LIMIT_PATHS)					\
 	F(STR,  network, REQ, 8)	/* "host" or "none" */		\
 	F(BOOL, tty, REQ, 0)						\
 	F(U64,  rows, OPT, 0)						\
@@ -156,7 +157,7 @@ struct maybe {		/* a number of which 0 is one like any other */
 #define PROTO_FIELDS_DISCARD(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
 	F(PATH, root, OPT, LIMIT_PATH)					\
-	F(STRV, paths, OPT, LIMIT_PATHS) /* below the root; none: all */ \
+	F(PATHV, paths, OPT, LIMIT_PATHS) /* below the root; none: all */ \
 	F(STR,  actor, OPT, LIMIT_NAME)
 
 /* sbxd -> client: a session as LIST, SHOW, WAIT and NEW answer it */
@@ -169,12 +170,12 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(STR,  user, REQ, 64)						\
 	F(U64,  uid, REQ, 0)						\
 	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
+	F(PATHV, more, OPT, LIMIT_ROOTS) /* roots beside project */	\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, cwd, REQ, LIMIT_PATH)					\
 	F(STRV, argv, REQ, LIMIT_ARGC)					\
-	F(STRV, hide, OPT, LIMIT_PATHS)					\
-	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(PATHV, hide, OPT, LIMIT_PATHS)				\
+	F(PATHV, ro, OPT, LIMIT_PATHS)					\
 	F(STR,  network, REQ, 8)					\
 	F(U64,  created, REQ, 0)	/* seconds since 1970 */	\
 	F(U64,  ended, OPT, 0)						\
@@ -224,9 +225,9 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64,  gid, REQ, 0)						\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
-	F(STRV, hide, OPT, LIMIT_PATHS)					\
-	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(PATHV, more, OPT, LIMIT_ROOTS) /* roots beside project */	\
+	F(PATHV, hide, OPT, LIMIT_PATHS)				\
+	F(PATHV, ro, OPT, LIMIT_PATHS)					\
 	F(STRV, argv, OPT, LIMIT_ARGC)	/* for executables below /run */ \
 	F(BOOL, again, OPT, 0)	/* a resume: the layer has to be there, */ \
 	F(U64V, devs, OPT, LIMIT_ROOTS)	/* and the roots these folders */ \
@@ -239,7 +240,7 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64V, devs, REQ, LIMIT_ROOTS)	/* the roots', st_dev, st_ino */ \
 	F(U64V, inos, REQ, LIMIT_ROOTS)					\
 	F(STRV, notes, OPT, LIMIT_NOTES)				\
-	F(STRV, hide, OPT, LIMIT_PATHS)	/* canonical, as masked */	\
+	F(PATHV, hide, OPT, LIMIT_PATHS) /* canonical, as masked */	\
 	F(STRV, missing, OPT, LIMIT_NOTES) /* of the boundary, here */
 
 /* A review of one root of a session's, which is called project from here on:
@@ -252,7 +253,7 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64,  gid, REQ, 0)						\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(STRV, hide, OPT, LIMIT_PATHS)					\
+	F(PATHV, hide, OPT, LIMIT_PATHS)				\
 	F(BOOL, discard, OPT, 0)	/* even without a list of copies */
 
 /* Take entries out of the layer of a root. After a landing their bytes
@@ -262,9 +263,9 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(PATH, project, REQ, LIMIT_PATH)				\
 	F(BOOL, live, REQ, 0)						\
 	F(BOOL, discard, REQ, 0)					\
-	F(STRV, paths, REQ, LIMIT_PATHS) /* below the project; "": all, for \
+	F(PATHV, paths, REQ, LIMIT_PATHS) /* below the project; "": all, for \
 					  * a discard */		\
-	F(STRV, hide, OPT, LIMIT_PATHS)	/* stopped: as for VIEW */
+	F(PATHV, hide, OPT, LIMIT_PATHS) /* stopped: as for VIEW */
 
 /* sbxd -> netd */
 #define PROTO_FIELDS_NET(F)						\
@@ -279,8 +280,8 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(PATH, cwd, REQ, LIMIT_PATH)					\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
-	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(PATHV, more, OPT, LIMIT_ROOTS) /* roots beside project */	\
+	F(PATHV, ro, OPT, LIMIT_PATHS)					\
 	F(STR,  network, REQ, 8)					\
 	F(BOOL, tty, REQ, 0)						\
 	F(U64,  rows, OPT, 0)						\
@@ -485,6 +486,7 @@ enum msg_type {
 #define PROTO_CTYPE_PATH	const char *
 #define PROTO_CTYPE_BIN		struct blob
 #define PROTO_CTYPE_STRV	struct strv
+#define PROTO_CTYPE_PATHV	struct strv
 #define PROTO_CTYPE_U64V	struct u64v
 #define PROTO_MEMBER(type, name, need, max)	PROTO_CTYPE_##type name;
 

@@ -9,7 +9,7 @@
  * in their order. */
 #define PROTO_FIELDS_SEAL(F)						\
 	F(STR,  session, REQ, LIMIT_SID)				\
-	F(STRV, roots, REQ, LIMIT_ROOTS)				\
+	F(PATHV, roots, REQ, LIMIT_ROOTS)				\
 	F(U64V, devs, REQ, LIMIT_ROOTS)					\
 	F(U64V, inos, REQ, LIMIT_ROOTS)					\
 	F(U64,  t0, REQ, 0)		/* ns since 1970, before exec */
@@ -28,8 +28,8 @@
 	F(BIN,  seal, REQ, LIMIT_SEAL)					\
 	F(BOOL, live, REQ, 0)						\
 	F(BIN,  digest, OPT, LIMIT_DIGEST)				\
-	F(STRV, paths, OPT, LIMIT_PATHS)				\
-	F(STRV, hide, OPT, LIMIT_PATHS)
+	F(PATHV, paths, OPT, LIMIT_PATHS)				\
+	F(PATHV, hide, OPT, LIMIT_PATHS)
 
 /* landd -> land: the job, with what the seal said, in the clear */
 #define PROTO_FIELDS_WORK(F)						\
@@ -41,8 +41,8 @@
 	F(U64,  ino, REQ, 0)						\
 	F(U64,  t0, REQ, 0)						\
 	F(BIN,  digest, OPT, LIMIT_DIGEST)				\
-	F(STRV, paths, OPT, LIMIT_PATHS)				\
-	F(STRV, hide, OPT, LIMIT_PATHS)
+	F(PATHV, paths, OPT, LIMIT_PATHS)				\
+	F(PATHV, hide, OPT, LIMIT_PATHS)
 
 /* A descriptor of a job's. kinds: project (land's own), view layer stage real
  * (mountd's), patch (land's), baseline journal newbase (sbxd's files) */
@@ -89,7 +89,7 @@
 	F(BOOL, live, OPT, 0)						\
 	F(U64,  n, OPT, 0)						\
 	F(PATH, home, OPT, LIMIT_PATH)					\
-	F(STRV, hide, OPT, LIMIT_PATHS)
+	F(PATHV, hide, OPT, LIMIT_PATHS)
 
 /* Before its descriptors. missing: the host's folder, and then there are
  * none. */
@@ -142,7 +142,7 @@
  * why: it was taken back, and its baseline knows what that left. */
 #define PROTO_FIELDS_LANDED(F)						\
 	F(U64,  files, REQ, 0)						\
-	F(STRV, paths, OPT, LIMIT_PATHS) /* what the layer is cleaned of */ \
+	F(PATHV, paths, OPT, LIMIT_PATHS) /* what the layer is cleaned of */ \
 	F(STR,  warning, OPT, LIMIT_MESSAGE)				\
 	F(STR,  code, OPT, 64)						\
 	F(STR,  why, OPT, LIMIT_MESSAGE)

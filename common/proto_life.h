@@ -64,10 +64,10 @@
 	F(STR,  session, OPT, LIMIT_SID)				\
 	F(PATH, path, REQ, LIMIT_PATH)	/* absolute */			\
 	F(PATH, project, OPT, LIMIT_PATH)				\
-	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
+	F(PATHV, more, OPT, LIMIT_ROOTS) /* roots beside project */	\
 	F(PATH, home, OPT, LIMIT_PATH)					\
-	F(STRV, hide, OPT, LIMIT_PATHS)					\
-	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(PATHV, hide, OPT, LIMIT_PATHS)				\
+	F(PATHV, ro, OPT, LIMIT_PATHS)					\
 	F(BOOL, as, OPT, 0)		/* root's word on whom */	\
 	F(U64,  uid, OPT, 0)						\
 	F(U64,  gid, OPT, 0)						\

@@ -25,13 +25,13 @@
 	F(U64V, groups, OPT, LIMIT_GROUPS)				\
 	F(U64,  peer, REQ, 0)		/* uid of the client */		\
 	F(PATH, project, REQ, LIMIT_PATH)				\
-	F(STRV, more, OPT, LIMIT_ROOTS)	/* roots beside project */	\
+	F(PATHV, more, OPT, LIMIT_ROOTS) /* roots beside project */	\
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, cwd, REQ, LIMIT_PATH)					\
 	F(STRV, argv, REQ, LIMIT_ARGC)					\
 	F(STRV, env, REQ, LIMIT_ARGC)					\
-	F(STRV, hide, OPT, LIMIT_PATHS)					\
-	F(STRV, ro, OPT, LIMIT_PATHS)					\
+	F(PATHV, hide, OPT, LIMIT_PATHS)				\
+	F(PATHV, ro, OPT, LIMIT_PATHS)					\
 	F(STR,  network, REQ, 8)					\
 	F(BOOL, tty, REQ, 0)						\
 	F(MAYBE, umask, OPT, 0)						\

@@ -32,8 +32,11 @@ audit_paths(const struct strv *paths)
 
 	if ((out = malloc(AUDIT_PATHS + 32)) == NULL)
 		return (NULL);
-	end = out + AUDIT_PATHS - 3 * LIMIT_PATH;
-	for (o = out, i = 0; i < paths->n && o < end; i++) {
+	end = out + AUDIT_PATHS;
+	for (o = out, i = 0; i < paths->n; i++) {
+		/* Whole or not at all: its comma, and each byte may be %XX. */
+		if (strlen(paths->v[i]) >= (size_t)(end - o) / 3)
+			break;
 		if (i > 0)
 			*o++ = ',';
 		for (p = (const unsigned char *)paths->v[i]; *p != '\0'; p++) {

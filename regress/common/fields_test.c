@@ -255,6 +255,7 @@ hand_value(struct hand *h, const struct field *f)
 		msgpack_pack_bin_with_body(&h->pk, "/", 1);
 		break;
 	case FIELD_STRV:
+	case FIELD_PATHV:
 	case FIELD_U64V:
 		msgpack_pack_array(&h->pk, 0);
 		break;
@@ -410,6 +411,7 @@ right_type(const struct field *f, int i)
 	case FIELD_BIN:
 		return (i == 3);
 	case FIELD_STRV:
+	case FIELD_PATHV:
 	case FIELD_U64V:
 		return (i == 4);
 	}
@@ -491,13 +493,14 @@ ATF_TC_BODY(list_limits, tc)
 	size_t			 i;
 
 	FOR_EACH_FIELD(type, row, f) {
-		if (f->type != FIELD_STRV && f->type != FIELD_U64V)
+		if (f->type != FIELD_STRV && f->type != FIELD_PATHV &&
+		    f->type != FIELD_U64V)
 			continue;
 		hand_begin(&h, row, f, 1);
 		hand_key(&h, f->key);
 		msgpack_pack_array(&h.pk, f->max + 1);
 		for (i = 0; i < f->max + 1; i++)
-			if (f->type == FIELD_STRV)
+			if (f->type != FIELD_U64V)
 				msgpack_pack_bin_with_body(&h.pk, "", 0);
 			else
 				msgpack_pack_uint64(&h.pk, i);
@@ -505,7 +508,7 @@ ATF_TC_BODY(list_limits, tc)
 		hand_begin(&h, row, f, 1);
 		hand_key(&h, f->key);
 		msgpack_pack_array(&h.pk, 1);
-		if (f->type == FIELD_STRV)
+		if (f->type != FIELD_U64V)
 			msgpack_pack_bin_with_body(&h.pk, "a\0b", 3);
 		else
 			msgpack_pack_int64(&h.pk, -1);
@@ -516,6 +519,44 @@ ATF_TC_BODY(list_limits, tc)
 		msgpack_pack_str_with_body(&h.pk, "a", 1);
 		hand_end(&h, row, true, f->key, "an element of another type");
 	}
+}
+
+/* A path in a list is no longer than one alone; a word may be. */
+ATF_TC_WITHOUT_HEAD(element_limits);
+ATF_TC_BODY(element_limits, tc)
+{
+	static char		 as[LIMIT_PATH + 2];
+	const char		*path = as;
+	struct m_LANDED		 landed = { .paths = { 1, &path } };
+	const struct proto_row	*row;
+	const struct field	*f;
+	uint32_t		 type;
+	struct hand		 h;
+	uint8_t			*buf;
+	size_t			 len;
+
+	memset(as, 'a', LIMIT_PATH + 1);
+	FOR_EACH_FIELD(type, row, f) {
+		if (f->type != FIELD_STRV && f->type != FIELD_PATHV)
+			continue;
+		for (len = LIMIT_PATH; len <= LIMIT_PATH + 1; len++) {
+			hand_begin(&h, row, f, 1);
+			hand_key(&h, f->key);
+			msgpack_pack_array(&h.pk, 1);
+			msgpack_pack_bin_with_body(&h.pk, as, len);
+			hand_end(&h, row, true, f->type == FIELD_PATHV &&
+			    len > LIMIT_PATH ? f->key : NULL,
+			    "a long element");
+		}
+	}
+	row = proto_row(MSG_LANDED);
+	ATF_REQUIRE_EQ(fields_encode(row->fields, row->nfields, &landed, &buf,
+	    &len), -1);
+	ATF_REQUIRE_EQ(errno, EINVAL);
+	as[LIMIT_PATH] = '\0';
+	ATF_REQUIRE_EQ(fields_encode(row->fields, row->nfields, &landed, &buf,
+	    &len), 0);
+	free(buf);
 }
 
 ATF_TC_WITHOUT_HEAD(utf8);
@@ -633,6 +674,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, wrong_types);
 	ATF_TP_ADD_TC(tp, string_limits);
 	ATF_TP_ADD_TC(tp, list_limits);
+	ATF_TP_ADD_TC(tp, element_limits);
 	ATF_TP_ADD_TC(tp, utf8);
 	ATF_TP_ADD_TC(tp, encode_keeps_the_limits);
 	ATF_TP_ADD_TC(tp, maybe_keeps_nought);

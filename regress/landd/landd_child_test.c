@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/fields.h"
 #include "landd_lib.h"
 
 static struct lab	lab;
@@ -273,6 +274,58 @@ ATF_TC_BODY(child_back, tc)
 	lab_down(&lab);
 }
 
+/* What the layer is to be cleaned of goes on to the broker: no path in it is
+ * longer than one can be. */
+ATF_TC_WITHOUT_HEAD(child_long_path);
+ATF_TC_BODY(child_long_path, tc)
+{
+	static char		 as[LIMIT_PATH + 2];
+	const char		*path = as;
+	struct m_LANDED		 landed = { .files = 1, .paths = { 1, &path } };
+	const struct proto_row	*row = proto_row(MSG_LANDED);
+	struct field		 fields[16];
+	struct frame		 f = { .type = MSG_LANDED };
+	struct msg		 msg;
+	uint8_t			*body;
+	uint32_t		 id = 2;
+	size_t			 i;
+
+	/* Of any length, as one that has fallen would say it. */
+	ATF_REQUIRE(row->nfields <= 16);
+	for (i = 0; i < row->nfields; i++) {
+		fields[i] = row->fields[i];
+		if (fields[i].type == FIELD_PATHV)
+			fields[i].type = FIELD_STRV;
+	}
+	memset(as, 'a', LIMIT_PATH + 1);
+	lab_up(&lab);
+	for (; id < 4; id++) {
+		ATF_REQUIRE_EQ(0, fields_encode(fields, row->nfields, &landed,
+		    &body, &f.bodylen));
+		f.body = body;
+		lab_to_landing(&lab, id, "apply");
+		for (i = 0; i < 2; i++) {
+			lab_say_bytes(&lab, "journal", 0, true, "x", 1);
+			lab_hear(&lab, MSG_COMMITTED, &msg);
+			msg_free(&msg);
+		}
+		lab_say_bytes(&lab, "baseline", 0, true, "x", 1);
+		scripted_frame(lab.land.fd, &f);
+		free(body);
+		if (id == 2)
+			child_fails(id, "land.unfinished");
+		else {
+			lab_expect(&lab, id, MSG_LANDED, &msg);
+			msg_free(&msg);
+			lab_jobend(&lab, id);
+		}
+		ATF_REQUIRE(test_sh("cd '%s' && : >journal && : >newbase",
+		    lab.dir) == 0);
+		as[LIMIT_PATH] = '\0';
+	}
+	lab_down(&lab);
+}
+
 /* Before the first commit it failed; after it, there is something to recover,
  * unless the child says that it has gone back. */
 ATF_TC_WITHOUT_HEAD(child_dies);
@@ -379,6 +432,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, child_descriptors);
 	ATF_TP_ADD_TC(tp, child_bytes);
 	ATF_TP_ADD_TC(tp, child_back);
+	ATF_TP_ADD_TC(tp, child_long_path);
 	ATF_TP_ADD_TC(tp, child_dies);
 	ATF_TP_ADD_TC(tp, child_waits);
 	return (atf_no_error());

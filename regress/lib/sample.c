@@ -164,6 +164,7 @@ sample_field(const struct field *f, void *slot, enum sample_size size,
 		sample_bin(f, slot, size, r);
 		break;
 	case FIELD_STRV:
+	case FIELD_PATHV:
 		sample_strv(f, slot, size, r);
 		break;
 	case FIELD_U64V:
@@ -210,6 +211,7 @@ sample_free_field(const struct field *f, void *slot)
 		free((void *)(uintptr_t)((struct blob *)slot)->p);
 		break;
 	case FIELD_STRV:
+	case FIELD_PATHV:
 		for (i = 0; i < sv->n; i++)
 			free((void *)(uintptr_t)sv->v[i]);
 		free(sv->v);
@@ -280,6 +282,7 @@ sample_same(const struct field *f, const void *a, const void *b)
 	case FIELD_BIN:
 		return (bytes_same(ab->p, ab->len, bb->p, bb->len));
 	case FIELD_STRV:
+	case FIELD_PATHV:
 		return (strv_same(a, b));
 	case FIELD_U64V:
 		return (bytes_same(au->v, au->n * sizeof(*au->v), bu->v,

@@ -13,5 +13,6 @@ regress/privsep/fake_helper_SRCS = regress/lib/sample.c
 REGRESS_HELPERS += regress/privsep/fake_helper
 regress/privsep/live_test_SRCS = regress/lib/scripted.c regress/lib/sample.c \
 	regress/lib/inject.c regress/privsep/broker.c
+regress/privsep/audit_test_SRCS = privsep/sbxd_audit.c
 regress/privsep/outside_test_SRCS = privsep/outside.c
 regress/privsep/outside_test_LIBS = libseccomp
