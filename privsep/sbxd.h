@@ -26,6 +26,8 @@
 /* Of lists, in bytes: each goes on in messages beside other fields, and one
  * that did not fit its row would end the suite. VIEW is a single frame. */
 #define LISTS_BYTES	(LIMIT_LARGE - 3 * LIMIT_FRAME)	/* argv to ro */
+/* In one list with a layer's folder, home and the roots, or with the state. */
+#define NAMED_PATHS	(LIMIT_PATHS - LIMIT_ROOTS - 2)	/* hide, ro */
 #define HIDES_BYTES	(LIMIT_FRAME - 4 * LIMIT_PATH)
 #define DISCARD_BYTES	(LIMIT_LARGE - LIMIT_FRAME)
 

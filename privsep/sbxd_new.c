@@ -98,7 +98,10 @@ lists_are_sane(const struct m_NEW *m, struct refusal *r)
 		return (refuse(r, "command.none", "there is no command", ""));
 	if (m->env.n >= LIMIT_ARGC)
 		return (refuse(r, "env.invalid", "too many variables", ""));
-	if (strv_bytes(&m->hide) > HIDES_BYTES)
+	if (m->ro.n > NAMED_PATHS)
+		return (refuse(r, "ro.invalid", "the read-only paths are too "
+		    "many: name a folder above them", ""));
+	if (m->hide.n > NAMED_PATHS || strv_bytes(&m->hide) > HIDES_BYTES)
 		return (refuse(r, "hide.invalid", "the hidden paths are too "
 		    "long, all together: hide a folder above them", ""));
 	if (strv_bytes(&m->argv) + strv_bytes(&m->env) +

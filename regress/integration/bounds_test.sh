@@ -45,6 +45,12 @@ lists_body()
 	sid=$(sbxctl ls | awk 'NR == 2 { print $1 }')
 	atf_check -o match:'M  a.txt' sbxctl changes "$sid"
 	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	int_refused 2 'the read-only paths are too many' \
+	    client "$SBX_STATE/sbxd.sock" ros "$P" 65519
+	# The most that a list has room for beside home and roots.
+	atf_check -o save:ros client "$SBX_STATE/sbxd.sock" ros "$P" 65518
+	atf_check -o match:'^END ' cat ros
+	atf_check -o ignore sbxctl rm --discard "$(cut -d ' ' -f 2 ros)"
 	int_refused 125 'environment and paths are too long' words 31
 	words 12 || atf_fail "12 long words"
 	atf_check -o ignore sbxctl rm --discard "$sid"

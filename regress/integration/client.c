@@ -25,6 +25,8 @@
  *	used SID	says why its resume by an empty command is refused
  *	full PROJECT	small sessions, and each resumed by a large command
  *			until that is refused
+ *	ros PROJECT N	NEW with so many read-only paths, its end, and what it
+ *			changed outside; says the session's id
  *	many PROJECT	NEW with as many variables as there may be, then a
  *			resume with the terminal's; says the session's id
  * What the suite says before it hangs up is printed, made visible.
@@ -499,6 +501,50 @@ plain(const char *project)
 	printf("%s\n", sid);
 }
 
+/* Paths that are not there, so that each costs little. */
+static void
+ros(const char *project, const char *count)
+{
+	static const char	*argv[] = { "/bin/true", NULL };
+	static const char	*env[] = { NULL };
+	static const char	*ro[LIMIT_PATHS];
+	static char		 path[LIMIT_PATHS][8];
+	char			 sid[LIMIT_SID + 1];
+	struct m_NEW		 m = {
+		.argv = { 1, argv }, .env = { 0, env }, .cwd = project,
+		.project = project, .home = getenv("HOME"), .user = "root",
+		.network = "host", .ro = { 0, ro }
+	};
+	struct m_WAIT		 w = { .session = sid };
+	struct m_OUTSIDE	 o = { .session = sid };
+	struct imsgbuf		 ib;
+	struct msg		 msg;
+	const char		*why = "";
+	int			 fd;
+
+	for (; m.ro.n < strtoul(count, NULL, 10); m.ro.n++) {
+		snprintf(path[m.ro.n], sizeof(path[0]), "/.%zx", m.ro.n);
+		ro[m.ro.n] = path[m.ro.n];
+	}
+	fd = connected();
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1 ||
+	    imsg_send(&ib, MSG_NEW, 1, -1, &m) == -1)
+		err(2, "NEW");
+	told(&ib, sid, sizeof(sid));
+	if (imsg_send(&ib, MSG_WAIT, 2, -1, &w) == -1)
+		err(2, "WAIT");
+	told(&ib, sid, sizeof(sid));
+	if (imsg_send(&ib, MSG_OUTSIDE, 3, -1, &o) == -1)
+		err(2, "OUTSIDE");
+	do
+		if (imsg_recv(&ib, &msg, 20000, &why) != 1)
+			errx(2, "OUTSIDE: no answer: %s", why);
+	while (msg.type != MSG_END && msg.type != MSG_ERROR);
+	printf("%s %s\n", proto_name(msg.type), sid);
+	exit(0);
+}
+
 /* The most that NEW takes: the session's own mark is one more. */
 static void
 many(const char *project)
@@ -697,6 +743,8 @@ main(int argc, char **argv)
 		full(argv[3]);
 	else if (strcmp(argv[2], "used") == 0 && argc > 3)
 		used(argv[3]);
+	else if (strcmp(argv[2], "ros") == 0 && argc > 4)
+		ros(argv[3], argv[4]);
 	else if (strcmp(argv[2], "many") == 0 && argc > 3)
 		many(argv[3]);
 	else {
