@@ -73,7 +73,7 @@ struct client {
 struct waiter {
 	TAILQ_ENTRY(waiter) entry;
 	struct client	*client;
-	uint32_t	 id;
+	uint32_t	 id, type;	/* of a type there is one a session */
 	bool		 remove;
 };
 
@@ -230,15 +230,17 @@ bool		 client_allowed(struct peer *, uint32_t, const struct session *,
 		    enum act);
 /* Finds the session of a request or answers ERROR. */
 struct session	*client_session(struct peer *, uint32_t, const char *sid);
-/* Answered by SESSION when it has ended; false: an ERROR is answered. */
-bool		 client_await(struct client *, uint32_t, struct session *,
-		    bool remove);
+/* To be answered by client_send_end; false: an ERROR is answered. */
+bool		 client_await(struct client *, const struct msg *,
+		    struct session *, bool remove);
 void		 client_send_session(struct client *, uint32_t,
 		    const struct session *);
 /* Short, so that it goes out at once: in a list, and before a connection is
  * given away. */
 void		 client_send_brief(struct client *, uint32_t,
 		    const struct session *, bool listed);
+void		 client_send_end(struct client *, uint32_t,
+		    const struct session *);
 /* What a list takes in a message. */
 size_t		 strv_bytes(const struct strv *);
 /* True, and LIMIT answered, where it waits for too much already. */

@@ -186,40 +186,70 @@ client_waits(struct client *c, uint32_t id)
 	return (true);
 }
 
+/* A session without its lists, its command by the first words. */
+struct brief {
+	struct m_SESSION m;
+	char		 words[BRIEF_WORDS][BRIEF_WORD + 1];
+	const char	*argv[BRIEF_WORDS + 1];
+};
+
+static void
+brief_fill(struct brief *b, const struct session *s)
+{
+	const struct m_RECORD	*r = &s->rec.r;
+	struct m_SESSION	*m = &b->m;
+
+	memset(b, 0, sizeof(*b));
+	*m = (struct m_SESSION){
+		.session = r->session, .name = r->name,
+		.state = s->erase ? "removed" : session_state(s),
+		.owner = r->owner, .user = r->user,
+		.uid = r->uid, .project = r->project, .home = r->home,
+		.cwd = r->cwd, .network = r->network, .created = r->created,
+		.ended = r->ended, .exited = r->exited, .status = r->status,
+		.signal = r->signal, .ms = r->ms,
+		.reason = r->reason, .argv = { 0, b->argv }
+	};
+	for (; m->argv.n < r->argv.n && m->argv.n < BRIEF_WORDS; m->argv.n++) {
+		if (strlcpy(b->words[m->argv.n], r->argv.v[m->argv.n],
+		    BRIEF_WORD + 1) > BRIEF_WORD)
+			strlcpy(b->words[m->argv.n] + BRIEF_WORD - 3, "...",
+			    4);
+		b->argv[m->argv.n] = b->words[m->argv.n];
+	}
+	if (m->argv.n < r->argv.n)
+		b->argv[m->argv.n - 1] = "...";
+}
+
 /*
- * A session as a list shows it: the first words of its command, without the
- * lists of paths, but with its roots; these too are left out where it is one
- * frame that has to go out at once. SHOW has all of it.
+ * A session as a list shows it, with its roots; these too are left out where
+ * it is one frame that has to go out at once. SHOW has all of it.
  */
 void
 client_send_brief(struct client *c, uint32_t id, const struct session *s,
     bool listed)
 {
-	const struct m_RECORD	*r = &s->rec.r;
-	char			 words[BRIEF_WORDS][BRIEF_WORD + 1];
-	const char		*argv[BRIEF_WORDS + 1] = { NULL };
-	struct m_SESSION	 m = {
-		.session = r->session, .name = r->name,
-		.state = session_state(s), .owner = r->owner, .user = r->user,
-		.uid = r->uid, .project = r->project, .home = r->home,
-		.cwd = r->cwd, .network = r->network, .created = r->created,
-		.ended = r->ended, .exited = r->exited, .status = r->status,
-		.signal = r->signal, .ms = r->ms,
-		.reason = r->reason
-	};
+	struct brief	b;
 
+	brief_fill(&b, s);
 	if (listed)
-		m.more = r->more;
-	m.argv.v = argv;
-	for (; m.argv.n < r->argv.n && m.argv.n < BRIEF_WORDS; m.argv.n++) {
-		if (strlcpy(words[m.argv.n], r->argv.v[m.argv.n],
-		    BRIEF_WORD + 1) > BRIEF_WORD)
-			strlcpy(words[m.argv.n] + BRIEF_WORD - 3, "...", 4);
-		argv[m.argv.n] = words[m.argv.n];
-	}
-	if (m.argv.n < r->argv.n)
-		argv[m.argv.n - 1] = "...";
-	peer_send(c->peer, MSG_SESSION, id, -1, &m);
+		b.m.more = s->rec.r.more;
+	peer_send(c->peer, MSG_SESSION, id, -1, &b.m);
+}
+
+/* How it ended, and what its owner is to hear of it. Many may wait, and all of
+ * them are answered at once, however little of it they read: without lists. */
+void
+client_send_end(struct client *c, uint32_t id, const struct session *s)
+{
+	const char	*notes[LIMIT_NOTES + 1];
+	struct brief	 b;
+
+	brief_fill(&b, s);
+	b.m.more = s->rec.r.more;
+	b.m.notes = client_notes(s, notes);
+	b.m.missing = s->rec.r.missing;
+	peer_send(c->peer, MSG_SESSION, id, -1, &b.m);
 }
 
 /* Requests and waits of a connection that is over. */
@@ -338,10 +368,19 @@ client_on_show(struct peer *p, struct msg *msg)
 }
 
 bool
-client_await(struct client *c, uint32_t id, struct session *s, bool remove)
+client_await(struct client *c, const struct msg *msg, struct session *s,
+    bool remove)
 {
 	struct waiter	*w;
+	uint32_t	 id = msg->id;
 
+	TAILQ_FOREACH(w, &s->waiters, entry)
+		if (w->client == c && w->type == msg->type) {
+			peer_error(c->peer, id, "limit.requests", "this "
+			    "connection waits for session %s already",
+			    s->rec.r.session);
+			return (false);
+		}
 	if (client_waits(c, id))
 		return (false);
 	if ((w = calloc(1, sizeof(*w))) == NULL) {
@@ -350,6 +389,7 @@ client_await(struct client *c, uint32_t id, struct session *s, bool remove)
 	}
 	w->client = c;
 	w->id = id;
+	w->type = msg->type;
 	w->remove = remove;
 	TAILQ_INSERT_TAIL(&s->waiters, w, entry);
 	return (true);
@@ -365,10 +405,10 @@ client_on_wait(struct peer *p, struct msg *msg)
 	    (m->remove && !client_allowed(p, msg->id, s, ACT_LAND)))
 		return;
 	if (s->state == S_ENDED || s->state == S_FAILED) {
-		client_send_session(p->ctx, msg->id, s);
+		client_send_end(p->ctx, msg->id, s);
 		return;
 	}
-	if (!client_await(p->ctx, msg->id, s, m->remove))
+	if (!client_await(p->ctx, msg, s, m->remove))
 		return;
 	if (m->remove && s->pristine)
 		session_untouched(s);

@@ -83,10 +83,10 @@ life_ask(struct peer *p, struct msg *msg, bool kill)
 	    !client_allowed(p, msg->id, s, ACT_END))
 		return;
 	if (s->state == S_ENDED || s->state == S_FAILED) {
-		client_send_session(c, msg->id, s);
+		client_send_end(c, msg->id, s);
 		return;
 	}
-	if (!client_await(c, msg->id, s, false))
+	if (!client_await(c, msg, s, false))
 		return;
 	snprintf(why, sizeof(why), "%s by uid:%u", kill ? "killed" :
 	    "stopped", (unsigned int)c->uid);

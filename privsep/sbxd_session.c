@@ -273,7 +273,7 @@ session_answer(struct session *s, bool removed)
 			continue;
 		TAILQ_REMOVE(&s->waiters, w, entry);
 		w->client->waits--;
-		client_send_session(w->client, w->id, s);
+		client_send_end(w->client, w->id, s);
 		free(w);
 	}
 }

@@ -57,6 +57,33 @@ lists_body()
 	int_end
 }
 
+atf_test_case waits
+waits_head()
+{
+	atf_set descr "who waits for a session hears of its end once, and \
+briefly"
+	atf_set require.user root
+}
+waits_body()
+{
+	int_begin
+	int_who root
+	int_live waits --hide /srv/a --hide /srv/b -- sh -c 'cat' 1 2 3 4 5 6
+	cat >want <<-EOT
+		2 limit.requests
+		4 limit.requests
+		1 ended, 0 hidden, 8 words
+		3 ended, 0 hidden, 8 words
+		5 ended, 0 hidden, 8 words
+		6 ended, 2 hidden, 9 words
+	EOT
+	atf_check -o file:want client "$SBX_STATE/sbxd.sock" waits "$sid"
+	exec 9>&-
+	wait "$live" || :
+	atf_check -o ignore sbxctl rm "$sid"
+	int_end
+}
+
 atf_test_case reader
 reader_head()
 {
@@ -318,6 +345,7 @@ leftovers_body()
 atf_init_test_cases()
 {
 	atf_add_test_case lists
+	atf_add_test_case waits
 	atf_add_test_case reader
 	atf_add_test_case slow
 	atf_add_test_case names

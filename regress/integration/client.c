@@ -27,6 +27,7 @@
  *			until that is refused
  *	ros PROJECT N	NEW with so many read-only paths, its end, and what it
  *			changed outside; says the session's id
+ *	waits SID	for its end, twice, by stopping it too; what it hears
  *	many PROJECT	NEW with as many variables as there may be, then a
  *			resume with the terminal's; says the session's id
  * What the suite says before it hangs up is printed, made visible.
@@ -545,6 +546,62 @@ ros(const char *project, const char *count)
 	exit(0);
 }
 
+static void
+asked(struct imsgbuf *ib, int fd)
+{
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
+}
+
+/* The next with one of these numbers: which, and what it says of lists. */
+static void
+hear(struct imsgbuf *ib, uint32_t least)
+{
+	const struct m_SESSION	*m;
+	struct msg		 msg = { .fd = -1 };
+	const char		*why = "";
+
+	do {
+		msg_free(&msg);
+		if (imsg_recv(ib, &msg, 20000, &why) != 1)
+			errx(2, "no answer: %s", why);
+	} while (msg.id < least);
+	m = msg.body;
+	if (msg.type == MSG_ERROR)
+		printf("%u %s\n", msg.id, ((const struct m_ERROR *)msg.body)->
+		    code);
+	else
+		printf("%u %s, %zu hidden, %zu words\n", msg.id, m->state,
+		    m->hide.n, m->argv.n);
+	msg_free(&msg);
+}
+
+static void
+waits(const char *sid)
+{
+	struct m_WAIT	 w = { .session = sid };
+	struct m_SID	 it = { .session = sid };
+	struct imsgbuf	 ib;
+
+	asked(&ib, connected());
+	if (imsg_send(&ib, MSG_WAIT, 1, -1, &w) == -1 ||
+	    imsg_send(&ib, MSG_WAIT, 2, -1, &w) == -1 ||
+	    imsg_send(&ib, MSG_STOP, 3, -1, &it) == -1 ||
+	    imsg_send(&ib, MSG_STOP, 4, -1, &it) == -1)
+		err(2, "WAIT");
+	hear(&ib, 1);
+	hear(&ib, 1);
+	hear(&ib, 1);
+	hear(&ib, 1);
+	if (imsg_send(&ib, MSG_WAIT, 5, -1, &w) == -1 ||
+	    imsg_send(&ib, MSG_SHOW, 6, -1, &it) == -1)
+		err(2, "SHOW");
+	hear(&ib, 1);
+	hear(&ib, 1);
+	exit(0);
+}
+
 /* The most that NEW takes: the session's own mark is one more. */
 static void
 many(const char *project)
@@ -618,14 +675,6 @@ full(const char *project)
 	    msg.body)->code : proto_name(msg.type));
 	msg_free(&msg);
 	imsg_clear(&ib);
-}
-
-static void
-asked(struct imsgbuf *ib, int fd)
-{
-	hello(fd, PROTO_VERSION);
-	if (imsg_init(ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
-		err(2, "imsg");
 }
 
 static const char	*true_argv[] = { "true", NULL };
@@ -745,6 +794,8 @@ main(int argc, char **argv)
 		used(argv[3]);
 	else if (strcmp(argv[2], "ros") == 0 && argc > 4)
 		ros(argv[3], argv[4]);
+	else if (strcmp(argv[2], "waits") == 0 && argc > 3)
+		waits(argv[3]);
 	else if (strcmp(argv[2], "many") == 0 && argc > 3)
 		many(argv[3]);
 	else {
