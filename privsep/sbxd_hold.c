@@ -33,7 +33,9 @@ session_is_held(const struct session *s)
 {
 	const struct job	*j = s->job;
 
-	return (j != NULL && j->live && (!j->staged || job_writes(j)));
+	/* A list of names stops nobody. */
+	return (j != NULL && j->live && j->what != J_OUTSIDE &&
+	    (!j->staged || job_writes(j)));
 }
 
 /* All of them: whose session is looked at still comes back. */

@@ -255,7 +255,7 @@ leaves it thawed, and is not the next one's freeze"
 }
 dropped_one()
 {
-	int_live dropped sh -c 'echo up; cat'
+	int_live dropped sh -c 'echo new >~/new; echo up; cat'
 	int_wait grep -q up dropped.out
 	suite=$sbx_suite
 	[ "$SBX_STATE" = "$int_root_state" ] || suite=$int_own_suite
@@ -264,6 +264,10 @@ dropped_one()
 	client "$SBX_STATE/sbxd.sock" outside "$sid" >outside.out 2>&1 9>&- &
 	outside=$!
 	int_wait_file outside.out asked
+	# The list waits for who makes its child, and nobody for the list.
+	atf_check -o inline:'beside it\n' timeout 10 \
+	    sbxctl exec "$sid" echo beside it 9>&-
+	kill -0 "$outside" || atf_fail "$(cat outside.out)"
 	kill -CONT "$spawn"
 	wait "$outside" || atf_fail "$(cat outside.out)"
 	atf_check -o match:'^END$' cat outside.out
