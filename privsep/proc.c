@@ -1,3 +1,4 @@
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -195,6 +196,27 @@ proc_fork(const int *cgroup)
 	return ((pid_t)syscall(SYS_clone3, &ca, sizeof(ca)));
 }
 
+static struct rlimit	had;	/* rlim_max 0: it was not raised */
+
+void
+proc_descriptors(rlim_t keep)
+{
+	struct rlimit	rl;
+
+	if (had.rlim_max == 0 && getrlimit(RLIMIT_NOFILE, &had) == -1)
+		fatal("getrlimit RLIMIT_NOFILE");
+	rl = had;
+	rl.rlim_cur = rl.rlim_max > keep ? rl.rlim_max - keep : 0;
+	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
+		fatal("setrlimit RLIMIT_NOFILE");
+}
+
+int
+proc_descriptors_back(void)
+{
+	return (had.rlim_max == 0 ? 0 : setrlimit(RLIMIT_NOFILE, &had));
+}
+
 int
 proc_spawn(const struct proc_start *ps)
 {
@@ -215,6 +237,9 @@ proc_spawn(const struct proc_start *ps)
 	/* The exe's descriptor first, out of the way of the others. */
 	int exe = ps->exe;
 
+	/* It has to place some itself, those that were kept. */
+	if (had.rlim_max != 0)
+		proc_descriptors(0);
 	if (exe != -1)
 		exe = fcntl(exe, F_DUPFD_CLOEXEC, PROC_FD + 2 * PROC_FDS);
 	sigemptyset(&none);
@@ -223,6 +248,7 @@ proc_spawn(const struct proc_start *ps)
 	    syscall(SYS_close_range, PROC_FD + (unsigned int)ps->nfds, ~0U,
 	    CLOSE_RANGE_CLOEXEC) == -1 ||
 	    proc_null(ps->keep_stdout) == -1 ||
+	    proc_descriptors_back() == -1 ||
 	    sigprocmask(SIG_SETMASK, &none, NULL) == -1)
 		_exit(126);
 	if (ps->setup != NULL && ps->setup(ps->arg) == -1)

@@ -6,6 +6,8 @@
 #ifndef PRIVSEP_PROC_H
 #define PRIVSEP_PROC_H
 
+#include <sys/resource.h>
+
 #include "drop.h"
 #include "imsg.h"
 
@@ -48,5 +50,11 @@ struct proc_start {
 	bool		 keep_stdout;	/* it prints for its starter: conf -v */
 };
 int	proc_spawn(const struct proc_start *);
+
+/* A session costs descriptors: as many as allowed, but for so many. */
+void	proc_descriptors(rlim_t keep);
+/* What is executed from here on has the limit that we had, as proc_spawn sees
+ * to: a session's command inherits it. -1: errno. */
+int	proc_descriptors_back(void);
 
 #endif

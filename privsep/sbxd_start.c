@@ -3,7 +3,6 @@
  * socket, the helpers, and then giving up all of it.
  */
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -431,19 +430,6 @@ start_helpers(void)
 		peer_resume(sbxd.helper[h]);
 }
 
-/* A session's worker and its clients cost descriptors: as many as allowed. */
-static void
-descriptors_raise(void)
-{
-	struct rlimit	rl;
-
-	if (getrlimit(RLIMIT_NOFILE, &rl) == -1)
-		fatal("getrlimit");
-	rl.rlim_cur = rl.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &rl) == -1)
-		fatal("setrlimit");
-}
-
 void
 start_confine(void)
 {
@@ -460,7 +446,7 @@ start_confine(void)
 	if (sbxd.audit == -1 || fchown(sbxd.audit, d.uid, d.gid) == -1)
 		fatal("%s/sbxd/audit", sbxd.conf.state);
 	audit_reserve();
-	descriptors_raise();
+	proc_descriptors(0);
 	outside = outside_begin(socket_is_bare());
 	sbxd.landlock = unveil_abi();
 	drop_limits(0, 0);

@@ -207,7 +207,9 @@ main(void)
 		fatal("peer");
 	spawn_signals();
 	(void)outside_begin(bare);
-	/* No rlimit is lowered: a session's command would inherit it. */
+	/* No rlimit is lowered: a session's command would inherit it. The one
+	 * of descriptors, five a session, is put back at each exec. */
+	proc_descriptors(0);
 	drop_to(&drop);
 	pledge(PLEDGE_SPAWN);
 	peer_send(spawn.sbxd, MSG_READY, 0, -1, NULL);

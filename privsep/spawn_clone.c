@@ -23,6 +23,7 @@
 
 #include "../common/log.h"
 #include "caps.h"
+#include "proc.h"
 #include "spawn.h"
 
 /* What init needs until it is a session's: ids and groups, namespaces,
@@ -84,7 +85,7 @@ child_main(int worker, int word, int go)
 	if (child_caps() == -1)
 		fatal("the capabilities of a session's first process");
 	if (dup2(worker, 3) == -1 || dup2(word, 4) == -1 ||
-	    dup2(STDIN_FILENO, 2) == -1 ||
+	    dup2(STDIN_FILENO, 2) == -1 || proc_descriptors_back() == -1 ||
 	    syscall(SYS_close_range, 5U, ~0U, CLOSE_RANGE_CLOEXEC) == -1 ||
 	    sigprocmask(SIG_SETMASK, &none, NULL) == -1)
 		_exit(1);

@@ -11,6 +11,8 @@
 #include "proc.h"
 #include "spawn.h"
 
+#define FDS_KEPT	16
+
 static int
 worker_setup(void *arg)
 {
@@ -75,8 +77,8 @@ live_start(struct live *l, int hand, int word, const char **step)
 	return (r);
 }
 
-struct live *
-live_make(const char **step)
+static struct live *
+live_new(const char **step)
 {
 	struct live	*l;
 	int		 hand = -1, word = -1, r = -1, saved;
@@ -119,6 +121,22 @@ live_free(struct live *l)
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		fd_close(fds[i]);
 	free(l);
+}
+
+/* What comes with a message that finds no room for it would be the end of us:
+ * the next client's, which is refused, and all that ends or freezes. */
+struct live *
+live_make(const char **step)
+{
+	struct live	*l;
+	int		 saved;
+
+	proc_descriptors(FDS_KEPT);
+	l = live_new(step);
+	saved = errno;
+	proc_descriptors(0);
+	errno = saved;
+	return (l);
 }
 
 /* The worker ends with its sockets, and is nobody's when it is reaped. */

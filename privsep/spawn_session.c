@@ -3,6 +3,7 @@
  * finding: it asks the kernel who the client at the other end of the socket
  * is, since the broker, which reads every client, may have fallen.
  */
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -169,6 +170,22 @@ start_live(const struct whose *w, int broker, const char **step)
 	return (NULL);
 }
 
+/* errno says why. */
+static void
+start_failed(struct peer *p, const char *id, const char *step)
+{
+	const char	*why = strerror(errno);
+	struct rlimit	 rl;
+
+	if (errno != EMFILE || getrlimit(RLIMIT_NOFILE, &rl) == -1)
+		peer_error_at(p, 0, id, "start.failed", "%s: %s", step, why);
+	else
+		peer_error_at(p, 0, id, "start.failed", "%s: %s: the suite's "
+		    "hard limit is %llu (RLIMIT_NOFILE), and each session "
+		    "takes five: end some, or start sbxd with a higher one",
+		    step, why, (unsigned long long)rl.rlim_max);
+}
+
 void
 spawn_on_start(struct peer *p, struct msg *msg)
 {
@@ -191,8 +208,7 @@ spawn_on_start(struct peer *p, struct msg *msg)
 		    "session %s as uid %llu: %s", start->session,
 		    (unsigned long long)start->uid, why);
 	else if ((l = start_live(&w, broker, &step)) == NULL)
-		peer_error_at(p, 0, start->session, "start.failed", "%s: %s",
-		    step, strerror(errno));
+		start_failed(p, start->session, step);
 	else {
 		TAILQ_INSERT_TAIL(&spawn.lives, l, entry);
 		spawn_word(start->session, &user);

@@ -447,6 +447,83 @@ ATF_TC_BODY(child, tc)
 	spawn_down(&h);
 }
 
+/* Sessions until one is refused, 40 at most; broker: of each. */
+static int
+sessions_start(struct test_helper *h, int *broker, struct started *st,
+    char *why, size_t size)
+{
+	char		 sid[] = SID;
+	const char	*bad;
+	struct msg	 msg;
+	int		 n;
+
+	for (n = 0; n < 40; n++) {
+		sid[10] = (char)('a' + n / 20);
+		sid[11] = (char)('a' + n % 20);
+		broker[n] = spawn_start(h, sid, spawn_client(0, 0, NULL, 0), 0,
+		    0, "host");
+		do {
+			ATF_REQUIRE_EQ(1, imsg_recv(&h->ib, &msg, 10000,
+			    &bad));
+			if (msg.type == MSG_ERROR)
+				strlcpy(why, ((const struct m_ERROR *)msg.
+				    body)->message, size);
+			if (msg.type == MSG_STARTED)
+				st->init = (pid_t)((const struct m_STARTED *)
+				    msg.body)->init;
+			bad = msg.type == MSG_SFD ? "" : NULL;
+			msg_free(&msg);
+		} while (bad != NULL);
+		if (why[0] != '\0') {
+			close(broker[n]);
+			break;
+		}
+	}
+	return (n);
+}
+
+/* Nobody's soft limit is how many sessions there can be; a command's is as it
+ * was. At the hard one the next is refused, and nothing ends. */
+ATF_TC_WITHOUT_HEAD(many);
+ATF_TC_BODY(many, tc)
+{
+	struct test_helper	h;
+	struct started		st = { 0 };
+	struct rlimit		rl;
+	char			why[512] = "", sid[] = SID;
+	int			broker[40], i, n;
+	rlim_t			hard;
+
+	spawn_limit = (struct rlimit){ 100, 4096 };
+	spawn_up(&h);
+	ATF_REQUIRE_EQ(40, sessions_start(&h, broker, &st, why, sizeof(why)));
+	spawn_wait_exec(st.init, "sbx-init");
+	ATF_REQUIRE_EQ(0, prlimit(st.init, RLIMIT_NOFILE, NULL, &rl));
+	ATF_REQUIRE_EQ(100, rl.rlim_cur);
+	ATF_REQUIRE_EQ(4096, rl.rlim_max);
+	for (i = 0; i < 40; i++)
+		close(broker[i]);
+	spawn_finish(&h);
+	/* Wherever in a start it is reached. */
+	for (hard = 70; hard < 75; hard++) {
+		spawn_limit = (struct rlimit){ hard, hard };
+		spawn_up(&h);
+		why[0] = '\0';
+		n = sessions_start(&h, broker, &st, why, sizeof(why));
+		ATF_REQUIRE(n > 2 && n < 40);
+		ATF_REQUIRE_MSG(strstr(why, "RLIMIT_NOFILE") != NULL, "%s",
+		    why);
+		sid[10] = sid[11] = 'a';
+		spawn_kill(&h, sid, broker[0]);
+		broker[0] = spawn_start(&h, sid, spawn_client(0, 0, NULL, 0),
+		    0, 0, "host");
+		spawn_expect(&h, &st);
+		for (i = 0; i < n; i++)
+			close(broker[i]);
+		spawn_finish(&h);
+	}
+}
+
 /* Loaded by exec into all that spawn starts: shut for good. */
 ATF_TC_WITHOUT_HEAD(twice);
 ATF_TC_BODY(twice, tc)
@@ -488,6 +565,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, lifeline);
 	ATF_TP_ADD_TC(tp, broker_dies);
 	ATF_TP_ADD_TC(tp, child);
+	ATF_TP_ADD_TC(tp, many);
 	ATF_TP_ADD_TC(tp, twice);
 	return (atf_no_error());
 }

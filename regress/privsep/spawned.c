@@ -17,6 +17,7 @@
 int	spawn_channel = -1;
 char	spawn_cgroup[256];
 bool	spawn_spares;
+struct rlimit spawn_limit;
 
 static void
 put(const char *path, const char *text)
@@ -70,6 +71,9 @@ spawn_up(struct test_helper *h)
 	int		 pair[2];
 
 	test_helper_start(h, "spawn", ROLE_SPAWN);
+	if (spawn_limit.rlim_max != 0)
+		ATF_REQUIRE_EQ(0, prlimit(h->pid, RLIMIT_NOFILE, &spawn_limit,
+		    NULL));
 	cgroup_up(h->pid);
 	scripted_suite(&suite);
 	suite.cgroup = spawn_cgroup;

@@ -5,6 +5,7 @@
 #ifndef REGRESS_SPAWNED_H
 #define REGRESS_SPAWNED_H
 
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 extern int	spawn_channel;		/* landd's end of it, -1 */
 extern char	spawn_cgroup[256];
 extern bool	spawn_spares;		/* what SUITE will say */
+extern struct rlimit spawn_limit;	/* of its descriptors, 0: ours */
 
 void	spawn_up(struct test_helper *);
 void	spawn_down(struct test_helper *);
