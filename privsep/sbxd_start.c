@@ -204,26 +204,35 @@ start_none(void)
 	ready_tell(sock);
 }
 
-/* Where the workers' sockets are: bound by a name relative to it. */
+/* Where the workers' sockets are, bound by a name relative to it. In the state:
+ * a machine may have several suites. */
 static void
 workers_dir(void)
 {
-	int	fd;
+	int	fd = folder_below(sbxd.dir, "w");
 
-	if (sbxd.conf.socket_in_state || mode_user()) {
-		fd = folder_below(sbxd.dir, "w");
-	} else {
-		close(folder_own(RUN_DIR, 0755));
-		if (mkdir(RUN_DIR "/w", 0700) == -1 && errno != EEXIST)
-			fatal(RUN_DIR "/w");
-		fd = open(RUN_DIR "/w", O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-		    O_CLOEXEC);
-	}
-	if (fd == -1 || fchown(fd, sbxd.uids[UID_SBXD],
-	    sbxd.gids[UID_SBXD]) == -1 || fchdir(fd) == -1)
+	if (fchown(fd, sbxd.uids[UID_SBXD], sbxd.gids[UID_SBXD]) == -1 ||
+	    fchdir(fd) == -1)
 		fatal("the folder of the workers' sockets");
 	/* Kept, since it may not be opened any more later on. */
 	sbxd.workers = fd;
+}
+
+/* Another state's suite may have the same socket: who looks for that one would
+ * come to us. A dead one's refuses. */
+static void
+socket_unused(const struct sockaddr_un *sun)
+{
+	int	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		    0);
+
+	if (fd == -1)
+		fatal("a socket");
+	if (connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) == 0 ||
+	    errno == EAGAIN)
+		fatalx("another suite listens on %s: stop it, or name another "
+		    "socket than that", sbxd.conf.socket);
+	close(fd);
 }
 
 static void
@@ -262,7 +271,7 @@ start_socket(void)
 	/* By descriptor: a state's path may be longer than sun_path. */
 	snprintf(sun.sun_path, sizeof(sun.sun_path), "/proc/self/fd/%d/%.64s",
 	    dir, basename(base));
-	/* We hold the lock: what is there is a dead suite's. */
+	socket_unused(&sun);
 	if (unlinkat(dir, basename(base), 0) == -1 && errno != ENOENT)
 		fatal("removing %s", sbxd.conf.socket);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

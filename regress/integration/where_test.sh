@@ -104,6 +104,49 @@ root_body()
 	int_clean_check
 }
 
+# where_other NAME [TEXT]: suites are on the state of that name from now on;
+# what else their configuration says.
+where_other()
+{
+	echo "{ \"state\": \"$SBX_SCRATCH/$1\"${2-} }" >/etc/sbx/sbxd.conf
+}
+
+atf_test_case apart
+apart_head()
+{
+	atf_set descr "suites of two states beside each other"
+	atf_set require.user root
+	atf_set timeout 120
+}
+apart_body()
+{
+	where_begin
+	int_who root
+	where_other one
+	"$SBX_BUILDDIR/sbin/sbxd" -d </dev/null >one.log 2>&1 &
+	one=$!
+	int_wait grep -q 'ready on /run/sbx/sbxd.sock' one.log
+	where_other two
+	atf_check -s exit:1 -e match:'another suite listens on /run/sbx/sbxd.sock: stop it, or name' \
+	    timeout 8 "$SBX_BUILDDIR/sbin/sbxd" -d </dev/null
+	mkdir "$SBX_SCRATCH/sock"
+	where_other two ", \"socket\": \"$SBX_SCRATCH/sock/s\""
+	"$SBX_BUILDDIR/sbin/sbxd" -d </dev/null >two.log 2>&1 &
+	two=$!
+	int_wait grep -q "ready on $SBX_SCRATCH/sock/s" two.log
+	# Each makes its sessions' sockets where no other does.
+	atf_check -o inline:'one\n' run -- echo one
+	client "$SBX_SCRATCH/sock/s" plain "$P" >sid || atf_fail "$(cat two.log)"
+	atf_check test -d "$SBX_SCRATCH/two/s/$(cat sid)"
+	[ "$(stat -c %u "$SBX_SCRATCH/one/sbxd/w")" != \
+	    "$(stat -c %u "$SBX_SCRATCH/two/sbxd/w")" ] ||
+	    atf_fail "both have the same uids"
+	kill "$one" "$two"
+	wait "$one" || atf_fail "$(cat one.log)"
+	wait "$two" || atf_fail "$(cat two.log)"
+	int_clean_check
+}
+
 atf_test_case user
 user_head()
 {
@@ -138,5 +181,6 @@ user_body()
 atf_init_test_cases()
 {
 	atf_add_test_case root
+	atf_add_test_case apart
 	atf_add_test_case user
 }
