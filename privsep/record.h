@@ -1,7 +1,8 @@
 /*
  * A session's record, as it lies on disk: one msgpack map by the same field
  * tables as the messages. It freezes what the session was given, and keeps
- * the evidence by which a restarted suite knows its processes again.
+ * the evidence by which a restarted suite is to know its processes again: not
+ * yet used, since a session ends with its suite.
  */
 #ifndef PRIVSEP_RECORD_H
 #define PRIVSEP_RECORD_H

@@ -14,7 +14,8 @@
 #include "sbxd.h"
 
 /* Bound in the workers' folder, where we stand, and passed on: it is what a
- * restarted suite finds the session by. */
+ * restarted suite is to find the session by. Not yet used: a session ends with
+ * its suite. */
 int
 worker_listen(const char *id)
 {

@@ -1,6 +1,7 @@
 /*
- * Descriptors that outlive their senders here: with them sbxd finds a session
- * again, and mountd its overlays, after a restart.
+ * Descriptors that outlive their senders here: with them sbxd is to find a
+ * session again, and mountd its overlays, after a restart. Not yet used: the
+ * worker ends with its suite.
  */
 #include <errno.h>
 #include <fcntl.h>
