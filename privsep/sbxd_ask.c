@@ -5,16 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/ids.h"
 #include "../common/log.h"
 #include "sbxd.h"
 
 #define ASKS_MAX	32	/* at once: each is a process of mountd's */
+#define ASKS_ROOT	8	/* of them, that only root may have */
+#define ASKS_A_UID	8	/* root has no such bound */
 #define ASKS_A_CLIENT	4
 
 struct ask {
 	TAILQ_ENTRY(ask) entry;
 	uint32_t	 id;
 	struct client	*client;	/* NULL: gone, or a collection's */
+	uid_t		 uid;		/* whose, also when it is gone */
 	uint32_t	 reqid;
 	struct gc	*gc;
 };
@@ -48,6 +52,7 @@ ask_new(void)
 	if ((a = calloc(1, sizeof(*a))) == NULL)
 		fatal("a request");
 	a->id = job_number();
+	a->uid = UID_NOROLE;
 	TAILQ_INSERT_TAIL(&asks, a, entry);
 	nasks++;
 	return (a);
@@ -58,18 +63,22 @@ static struct ask *
 ask_for(struct client *c, uint32_t reqid)
 {
 	struct ask	*a;
-	size_t		 own = 0;
+	size_t		 own = 0, all = 0;
+	bool		 root = c->uid == 0;
 
-	TAILQ_FOREACH(a, &asks, entry)
-		if (a->client == c)
-			own++;
-	if (own >= ASKS_A_CLIENT || nasks >= ASKS_MAX) {
+	TAILQ_FOREACH(a, &asks, entry) {
+		own += a->client == c;
+		all += a->uid == c->uid;
+	}
+	if (own >= ASKS_A_CLIENT || (all >= ASKS_A_UID && !root) ||
+	    nasks >= ASKS_MAX - (root ? 0 : ASKS_ROOT)) {
 		peer_error(c->peer, reqid, "limit.requests", "too many of "
 		    "these at once: try again");
 		return (NULL);
 	}
 	a = ask_new();
 	a->client = c;
+	a->uid = c->uid;
 	a->reqid = reqid;
 	return (a);
 }

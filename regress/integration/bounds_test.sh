@@ -84,6 +84,37 @@ waits_body()
 	int_end
 }
 
+atf_test_case asks
+asks_head()
+{
+	atf_set descr "one user's questions leave some to others, and to root"
+	atf_set require.user root
+}
+asks_body()
+{
+	int_begin
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	mountd=$(pgrep -P "$sbx_suite" -x mountd)
+	mkfifo asks.in
+	kill -STOP "$mountd"
+	HOME=$int_user_home setpriv --reuid "$int_user" --clear-groups \
+	    "$tools/client" "$SBX_STATE/sbxd.sock" asks "$P" <asks.in \
+	    >asks.out 2>&1 &
+	asks=$!
+	exec 9>asks.in
+	int_wait_file asks.out refused
+	atf_check -o inline:'24 refused\n' cat asks.out
+	int_who root
+	client "$SBX_STATE/sbxd.sock" explain "$P" >root.out 2>&1 9>&- &
+	root=$!
+	kill -CONT "$mountd"
+	wait "$root" || atf_fail "$(cat root.out)"
+	exec 9>&-
+	wait "$asks" || atf_fail "$(cat asks.out)"
+	int_end
+}
+
 atf_test_case reader
 reader_head()
 {
@@ -346,6 +377,7 @@ atf_init_test_cases()
 {
 	atf_add_test_case lists
 	atf_add_test_case waits
+	atf_add_test_case asks
 	atf_add_test_case reader
 	atf_add_test_case slow
 	atf_add_test_case names

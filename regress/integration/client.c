@@ -20,6 +20,8 @@
  *	plain PROJECT	NEW with nothing that is optional: a command that
  *			writes its umask there; says the session's id
  *	explain PROJECT	/etc, as a session in there would see it
+ *	asks PROJECT	that 32 times, by 8 connections, and how often it is
+ *			refused; until stdin ends
  *	life SID	asks to explain, measure, resume, stop and kill it
  *	odd SID		asks for what no sbxctl would
  *	used SID	says why its resume by an empty command is refused
@@ -131,6 +133,14 @@ hello(int fd, uint64_t protocol)
 	if (imsg_send(&ib, MSG_HELLO, 0, -1, &mine) == -1)
 		err(2, "HELLO");
 	imsg_clear(&ib);
+}
+
+static void
+asked(struct imsgbuf *ib, int fd)
+{
+	hello(fd, PROTO_VERSION);
+	if (imsg_init(ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
+		err(2, "imsg");
 }
 
 /* A header in host byte order and nothing, or not all, after it. */
@@ -378,6 +388,38 @@ explain(const char *project)
 }
 
 static void
+asks(const char *project)
+{
+	struct m_EXPLAIN m = {
+		.path = "/etc", .project = project, .home = getenv("HOME")
+	};
+	struct imsgbuf	 ib;
+	struct msg	 msg = { .fd = -1 };
+	const char	*why = "";
+	int		 i, n, refused = 0;
+
+	for (i = 0; i < 8; i++) {
+		asked(&ib, connected());
+		for (n = 0; n < 4; n++)
+			if (imsg_send(&ib, MSG_EXPLAIN, 1, -1, &m) == -1)
+				err(2, "EXPLAIN");
+		if (imsg_send(&ib, MSG_LIST, 2, -1, NULL) == -1)
+			err(2, "LIST");
+		do {
+			msg_free(&msg);
+			if (imsg_recv(&ib, &msg, 20000, &why) != 1)
+				errx(2, "no answer: %s", why);
+			refused += msg.type == MSG_ERROR;
+		} while (msg.type != MSG_END);
+	}
+	printf("%d refused\n", refused);
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	exit(0);
+}
+
+static void
 odd_explain(struct imsgbuf *ib, const char *sid)
 {
 	struct m_EXPLAIN m = { .path = "/etc" };
@@ -544,14 +586,6 @@ ros(const char *project, const char *count)
 	while (msg.type != MSG_END && msg.type != MSG_ERROR);
 	printf("%s %s\n", proto_name(msg.type), sid);
 	exit(0);
-}
-
-static void
-asked(struct imsgbuf *ib, int fd)
-{
-	hello(fd, PROTO_VERSION);
-	if (imsg_init(ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
-		err(2, "imsg");
 }
 
 /* The next with one of these numbers: which, and what it says of lists. */
@@ -786,6 +820,8 @@ main(int argc, char **argv)
 		odd(argv[3]);
 	else if (strcmp(argv[2], "explain") == 0 && argc > 3)
 		explain(argv[3]);
+	else if (strcmp(argv[2], "asks") == 0 && argc > 3)
+		asks(argv[3]);
 	else if (strcmp(argv[2], "plain") == 0 && argc > 3)
 		plain(argv[3]);
 	else if (strcmp(argv[2], "full") == 0 && argc > 3)
