@@ -67,6 +67,21 @@ accounts_read(bool have[UID_COUNT])
 	return (found);
 }
 
+/* What one role may not is nothing where another, which may, has its uid. */
+static void
+accounts_apart(void)
+{
+	int	i, j;
+
+	for (i = 1; i < UID_COUNT; i++)
+		for (j = 0; j < i; j++)
+			if (sbxd.uids[i] == sbxd.uids[j])
+				fatalx("the accounts %s and %s have the one "
+				    "uid %u: give each a uid of its own",
+				    accounts[j], accounts[i],
+				    (unsigned int)sbxd.uids[i]);
+}
+
 /* All of the accounts, or none: half a set is a broken installation. */
 static bool
 accounts_find(void)
@@ -91,6 +106,7 @@ accounts_find(void)
 	if (missing != NULL)
 		fatalx("the account %s is missing while others of the suite's "
 		    "are there: make it, or remove them all", missing);
+	accounts_apart();
 	return (true);
 }
 

@@ -91,8 +91,8 @@ groups_body()
 atf_test_case refused
 refused_head()
 {
-	atf_set descr "an account that is root, or root's group, or missing \
-is no role's: sbxd does not start, and says which"
+	atf_set descr "an account that is root, or root's group, or another's, \
+or missing is no role's: sbxd does not start, and says which"
 	atf_set require.user root
 }
 refused_body()
@@ -105,6 +105,13 @@ refused_body()
 		    >"$etc/passwd"
 		atf_check -s exit:1 -e match:"fatal: the account ${bad%%:*} has uid" \
 		    timeout 20 sbxd -d
+	done
+	uid=$(printf '%s\n' "$good" | sed -n 's/^_sbxspawn:[^:]*:\([0-9]*\):.*/\1/p')
+	for same in _sbxd _sbxfwd; do
+		printf '%s\n' "$good" |
+		    sed "s/^\($same:[^:]*\):[0-9]*:/\1:$uid:/" >"$etc/passwd"
+		atf_check -s exit:1 -e match:"fatal: the accounts .*_sbxspawn.* have the one uid $uid" \
+		    -e match:"$same" timeout 20 sbxd -d
 	done
 	printf '%s\n' "$good" | grep -v '^_sbxwork:' >"$etc/passwd"
 	atf_check -s exit:1 -e match:'fatal: the account _sbxwork is missing' \
