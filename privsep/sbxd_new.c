@@ -392,7 +392,7 @@ static int
 starter_take(struct session *s, struct client *c, uint32_t id, bool attach,
     int *forspawn, int *terminal)
 {
-	int	fd;
+	int	fd, saved;
 
 	*terminal = -1;
 	s->starter_id = id;
@@ -403,12 +403,16 @@ starter_take(struct session *s, struct client *c, uint32_t id, bool attach,
 		s->starter = c;
 		return (0);
 	}
-	client_send_brief(c, id, s, false);
 	/* Once the connection is given away nobody hears of a failure. */
 	*terminal = fcntl(c->peer->ib.fd, F_DUPFD_CLOEXEC, 0);
+	if (*terminal != -1)
+		client_send_brief(c, id, s, false);
 	if (*terminal == -1 || peer_release(c->peer, &fd) == -1) {
-		close(*terminal);
+		saved = errno;
+		if (*terminal != -1)
+			close(*terminal);
 		close(*forspawn);
+		errno = saved;
 		return (-1);
 	}
 	c->peer = NULL;
@@ -421,7 +425,7 @@ int
 session_start(struct session *s, struct client *c, uint32_t id,
     const struct m_NEW *m, const char **what)
 {
-	int	pair[2], listener, forspawn, terminal;
+	int	pair[2], listener, forspawn, terminal, saved;
 
 	*what = "a socket for the session";
 	if ((listener = worker_listen(s->rec.r.session)) == -1)
@@ -437,11 +441,14 @@ session_start(struct session *s, struct client *c, uint32_t id,
 		close(pair[1]);
 		return (-1);
 	}
-	*what = "handing the connection over: nothing may follow NEW before "
-	    "its answer";
 	if (starter_take(s, c, id, m->attach, &forspawn, &terminal) == -1) {
+		*what = errno != EBUSY ? "the client's connection" : "handing "
+		    "the connection over: nothing may follow NEW before its "
+		    "answer";
+		saved = errno;
 		close(listener);
 		close(pair[1]);
+		errno = saved;
 		return (-1);
 	}
 	/* Who has the most to do begins first. */

@@ -115,6 +115,56 @@ asks_body()
 	int_end
 }
 
+atf_test_case full
+full_head()
+{
+	atf_set descr "a suite without a descriptor for one more connection \
+says so, and does not blame the client"
+	atf_set require.user root
+}
+# full_fds N: until sbxd has so many descriptors.
+full_fds()
+{
+	int_wait sh -c "[ \$(find /proc/$sbx_suite/fd -mindepth 1 | wc -l) = $1 ]"
+}
+full_body()
+{
+	# shellcheck disable=SC3045 # any shell that is /bin/sh has it
+	ulimit -n 128
+	int_begin
+	int_who root
+	mkfifo full.in
+	exec 9<>full.in
+	free=$(find "/proc/$sbx_suite/fd" -mindepth 1 | wc -l)
+	client "$SBX_STATE/sbxd.sock" hold $((128 - 12 - free)) <full.in \
+	    >full.out 9>&- &
+	holds=$!
+	full_fds 116
+	for i in $(seq 11); do
+		client "$SBX_STATE/sbxd.sock" hold 1 <full.in >full.out 9>&- &
+		holds="$! $holds"
+	done
+	full_fds 127
+	: >full.err
+	# One fewer at a time, until each that a start needs of the client's
+	# connection has failed.
+	fds=127
+	until [ "$(grep -c "the client's connection: Too many" full.err)" = 2 ]
+	do
+		[ "$fds" -gt 116 ] || atf_fail "$(cat full.err)"
+		kill "${holds%% *}"
+		holds=${holds#* } fds=$((fds - 1))
+		full_fds "$fds"
+		run -- true 2>>full.err && atf_fail "it starts"
+	done
+	# shellcheck disable=SC2086
+	kill $holds
+	atf_check -s exit:1 grep -e 'Bad file' -e 'may follow' full.err
+	full_fds "$free"
+	atf_check -o inline:'on\n' run -- echo on
+	int_end
+}
+
 atf_test_case reader
 reader_head()
 {
@@ -378,6 +428,7 @@ atf_init_test_cases()
 	atf_add_test_case lists
 	atf_add_test_case waits
 	atf_add_test_case asks
+	atf_add_test_case full
 	atf_add_test_case reader
 	atf_add_test_case slow
 	atf_add_test_case names
