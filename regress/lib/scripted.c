@@ -266,6 +266,9 @@ log_lines(const struct scripted *s, const char *log)
 	for (; *log != '\0'; log += strcspn(log, "\n") + 1) {
 		if (log[strcspn(log, "\n")] == '\0')
 			return (-1);
+		/* 2026-11-30T01:25:10Z, where nobody else adds a time */
+		if (strcspn(log, " \n") == 20 && log[19] == 'Z')
+			log += 20 + (log[20] == ' ');
 		n += len == 0 || (strncmp(log, s->children, len) == 0 &&
 		    log[len] == ':');
 	}
