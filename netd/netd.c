@@ -24,6 +24,7 @@
 #include "../privsep/peer.h"
 #include "../privsep/pledge.h"
 #include "../privsep/proc.h"
+#include "../privsep/unveil.h"
 
 #include "netd.h"
 
@@ -204,6 +205,7 @@ netd_confine(const struct m_SUITE *suite, struct imsgbuf *ib)
 	proc_suite_ids(suite, UID_NETD, &d);
 	mode_enter(ib);
 	drop_to(&d);
+	unveil_end(unveil_begin());
 	pledge(PLEDGE_NETD);
 }
 

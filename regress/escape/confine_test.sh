@@ -92,6 +92,7 @@ for int_case in \
     'child:a landing'\''s child: the user, no capability, filter' \
     'descriptors:what init, the command and the workers hold' \
     'folders:modes and owners of the state' \
+    'landlocked:who has a Landlock domain by the table has entered one' \
     'signals:nobody can signal, trace or read another role'; do
 	eval "${int_case%%:*}_head() {
 		atf_set descr '$(printf %s "${int_case#*:}" |
@@ -338,6 +339,24 @@ folders_body()
 	int_end
 }
 
+landlocked_body()
+{
+	int_plain || atf_skip "sanitized programs cannot be traced"
+	sbx_by="strace -D -f -qq --decode-pids=comm -o $PWD/trace \
+	    -e trace=landlock_restrict_self"
+	int_begin
+	int_who user
+	int_keep sh -c 'echo x >f'
+	atf_check -o match:'A  f' sbxctl changes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_end
+	sed -n 's/^[0-9]*<\(.*\)> landlock_restrict_self(.*= 0$/\1/p' trace |
+	    sort -u >entered
+	# A worker is a spare one then.
+	printf '%s\n' land landd netd sbx-init sbx-spare sbxd >due
+	diff due entered || atf_fail "not those: $(cat trace)"
+}
+
 signals_body()
 {
 	int_begin
@@ -374,7 +393,8 @@ signals_body()
 
 atf_init_test_cases()
 {
-	for c in own table root_session child descriptors folders signals; do
+	for c in own table root_session child descriptors folders signals \
+	    landlocked; do
 		atf_add_test_case "$c"
 	done
 }
