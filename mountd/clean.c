@@ -198,8 +198,8 @@ clean_behind(struct clean *c)
 	if (c->merged != -1 && fs_refresh(c->merged, "the project") == -1)
 		return (-1);
 	if (strip_paths(c) == -1)
-		return (fault_errno("mount.clean", "the layer of the "
-		    "project"));
+		return (fault_errno("mount.clean", "the project's part of the "
+		    "session's layer, in %s", shown(mountd.state)));
 	if (c->merged == -1)
 		return (0);
 	if (fs_refresh(c->merged, "the project") == -1)
@@ -222,10 +222,15 @@ clean_paths(struct clean *c, const struct strv *paths)
 	if (!c->discard && !c->ended && snap_follow(c->b, c->store, c->real,
 	    c->list, c->nlist) == -1)
 		return (-1);
-	r = clean_behind(c);
+	if ((r = clean_behind(c)) == -1) {
+		/* Nothing of the session's goes by halves. */
+		steps_undo(c);
+		if (c->merged != -1)
+			(void)fs_refresh(c->merged, "the project");
+	}
 	if (r == 0 && c->left.n > 0)
 		r = pending_add(c, &c->left);
-	if (steps_end(c) == -1 && r == 0)
+	if (aside_end(c) == -1 && r == 0)
 		r = fault_errno("mount.clean", "what was taken out of the "
 		    "layer");
 	return (r);
@@ -264,7 +269,8 @@ clean_run(struct child *c)
 	if (m->live != c->s->mounted)
 		return (fault("mount.state", "the session is %s here",
 		    m->live ? "not mounted" : "still mounted"));
-	if (hide.n == 0 && child_hide(c, &hide) == -1)
+	if ((hide.n == 0 && child_hide(c, &hide) == -1) ||
+	    aside_mend(c->s->store) == -1)
 		return (-1);
 	r = build_begin(&b, &hide, child_user(c));
 	if (r == 0 && !m->live)

@@ -43,11 +43,13 @@ struct later {
 	char		*path;
 };
 
-/* An entry of the layer that was put aside; its place there is its number. */
+/* An entry of the layer that was put aside; its place there is its number.
+ * Without a live session only the whiteouts that a folder took the place of. */
 struct step {
 	char		*path;
 	bool		 opened;	/* a folder took a whiteout's place */
 	bool		 back;		/* it has to be there again */
+	bool		 returned;	/* and is */
 };
 
 /* A folder of the layer that lies on another folder of the base's. */
@@ -102,13 +104,28 @@ int	strip_paths(struct clean *);
 /* A session's process holds the name; false for a stopped one. */
 bool	step_held(struct clean *, const char *path);
 /* Takes the entry out of the layer: for good, or live aside. */
-int	step_aside(struct clean *, const char *path, bool opened);
+int	step_aside(struct clean *, const char *path);
+/* The same with a whiteout, whose place is taken by what is new aside. */
+int	step_open(struct clean *, const char *path, const char *new);
 /* 1: a folder of the layer can lie on the base's at path; 0: not while the
  * session lives. */
 int	step_trial(struct clean *, const char *path);
 /* Compares, puts back, and says by left and later what is to be done. */
 int	steps_verify(struct clean *);
-int	steps_end(struct clean *);
+/* All that was put aside is where it was, as far as that can be. */
+void	steps_undo(struct clean *);
+
+/* aside.c: a folder beside the layer, made when it is needed; aside_end
+ * removes it with what is in it. -1 errno. */
+int	aside_open(struct clean *);
+int	aside_end(struct clean *);
+/* The name there that something new is to be made under; NULL errno. */
+const char *aside_new(struct clean *);
+/* An empty folder in place of the layer's at path. */
+int	trial_begin(struct clean *, const char *path);
+/* The session's is there again, if one was begun, whenever that was. -1
+ * fault. */
+int	aside_mend(int store);
 
 /*
  * unfold.c: folders of the layer that do not lie on the base's of the same

@@ -28,8 +28,8 @@ fault_put(const char *code, int err, const char *fmt, va_list ap)
 	now.err = err;
 	/* Of layers it says which filesystem it is, and not that mounts are
 	 * too many. */
-	if ((err == ENOSPC || err == EDQUOT) && strcmp(code,
-	    "mount.layer") == 0)
+	if ((err == ENOSPC || err == EDQUOT) && (strcmp(code,
+	    "mount.layer") == 0 || strcmp(code, "mount.clean") == 0))
 		code = "state.full";
 	snprintf(now.code, sizeof(now.code), "%s", code);
 	vsnprintf(now.text, sizeof(now.text), fmt, ap);

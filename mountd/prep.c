@@ -11,6 +11,7 @@
 #include "../common/ids.h"
 #include "../common/path.h"
 #include "../privsep/mode.h"
+#include "clean.h"
 #include "early.h"
 #include "fault.h"
 #include "fresh.h"
@@ -422,7 +423,8 @@ prep_store(struct prep *p)
 	    (p->w.roots.n == 1 && snap_begin(&p->t.b, s->store,
 	    p->m->project, p->w.root_fd[0]) == -1))
 		return (-1);
-	return (s->fresh ? 0 : pending_run(s->store, &p->t.b));
+	return (s->fresh || (aside_mend(s->store) == 0 &&
+	    pending_run(s->store, &p->t.b) == 0) ? 0 : -1);
 }
 
 /* What was made beforehand, if it is as it would be made now. */

@@ -8,7 +8,7 @@ mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/told.c mountd/job.c \
 		mountd/kind.c mountd/plan.c mountd/tree.c \
 		mountd/prep.c mountd/early.c mountd/spare.c mountd/view.c \
 		mountd/outside.c mountd/copies.c \
-		mountd/clean.c mountd/strip.c \
+		mountd/clean.c mountd/aside.c mountd/strip.c \
 		mountd/steps.c mountd/origins.c mountd/unfold.c \
 		mountd/through.c mountd/pending.c mountd/life.c \
 		mountd/probe.c mountd/sweep.c mountd/measure.c \

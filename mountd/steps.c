@@ -14,7 +14,6 @@
 #include "rm.h"
 
 #define HELD_TRIES	3
-#define ASIDE		"aside"
 
 /*
  * A walk of the cache may miss a name while another one is being renamed
@@ -40,20 +39,6 @@ step_held(struct clean *c, const char *path)
 	return (false);
 }
 
-/* A folder on the layer's own filesystem, emptied of what a crash left. */
-static int
-aside_open(struct clean *c)
-{
-	if (c->aside != -1)
-		return (0);
-	if (rm_all(c->store, ASIDE) == -1 ||
-	    mkdirat(c->store, ASIDE, 0700) == -1)
-		return (-1);
-	c->aside = openat(c->store, ASIDE,
-	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return (c->aside == -1 ? -1 : 0);
-}
-
 static int
 step_new(struct clean *c, const char *path, bool opened)
 {
@@ -65,17 +50,36 @@ step_new(struct clean *c, const char *path, bool opened)
 	c->steps = v;
 	v += c->nsteps;
 	v->opened = opened;
-	v->back = false;
+	v->back = v->returned = false;
 	if ((v->path = strdup(path)) == NULL)
 		return (-1);
 	c->nsteps++;
 	return (0);
 }
 
-int
-step_aside(struct clean *c, const char *path, bool opened)
+static void
+step_forget(struct clean *c)
 {
-	char		 number[24];
+	free(c->steps[--c->nsteps].path);
+}
+
+struct number {
+	char	s[24];
+};
+
+/* A step's place in the folder. */
+static struct number
+step_number(size_t i)
+{
+	struct number	n;
+
+	snprintf(n.s, sizeof(n.s), "%zu", i);
+	return (n);
+}
+
+int
+step_aside(struct clean *c, const char *path)
+{
 	const char	*name;
 	int		 dir, r;
 
@@ -83,13 +87,34 @@ step_aside(struct clean *c, const char *path, bool opened)
 		return (-1);
 	if (c->merged == -1)
 		r = rm_all(dir, name);
-	else {
-		snprintf(number, sizeof(number), "%zu", c->nsteps);
-		r = aside_open(c);
+	else if ((r = aside_open(c)) == 0 &&
+	    (r = step_new(c, path, false)) == 0) {
+		r = renameat2(dir, name, c->aside,
+		    step_number(c->nsteps - 1).s, 0);
+		if (r == -1)
+			step_forget(c);
+	}
+	close(dir);
+	return (r);
+}
+
+int
+step_open(struct clean *c, const char *path, const char *new)
+{
+	struct number	 n;
+	const char	*name;
+	int		 dir, r;
+
+	if ((dir = at_parent(c->u, path, &name)) == -1)
+		return (-1);
+	if ((r = step_new(c, path, true)) == 0) {
+		n = step_number(c->nsteps - 1);
+		r = renameat2(c->aside, new, c->aside, n.s, RENAME_NOREPLACE);
 		if (r == 0)
-			r = renameat2(dir, name, c->aside, number, 0);
-		if (r == 0)
-			r = step_new(c, path, opened);
+			r = renameat2(c->aside, n.s, dir, name,
+			    RENAME_EXCHANGE);
+		if (r == -1)
+			step_forget(c);
 	}
 	close(dir);
 	return (r);
@@ -192,11 +217,9 @@ static bool
 step_took(struct clean *c, size_t i)
 {
 	const struct step	*s = &c->steps[i];
-	char			 number[24];
 	size_t			 k, len = strlen(s->path);
 
-	snprintf(number, sizeof(number), "%zu", i);
-	if (!tree_took(c, s->path, number, s->opened))
+	if (!tree_took(c, s->path, step_number(i).s, s->opened))
 		return (false);
 	if (!c->discard)
 		return (true);
@@ -212,10 +235,8 @@ step_took(struct clean *c, size_t i)
 static bool
 step_stat(struct clean *c, size_t i, struct stat *st)
 {
-	char	number[24];
-
-	snprintf(number, sizeof(number), "%zu", i);
-	return (fstatat(c->aside, number, st, AT_SYMLINK_NOFOLLOW) == 0);
+	return (fstatat(c->aside, step_number(i).s, st,
+	    AT_SYMLINK_NOFOLLOW) == 0);
 }
 
 static int
@@ -301,26 +322,36 @@ step_stays(struct clean *c, const struct step *s, const struct stat *st)
 	return (clean_later(c, LATER_SYNC, s->path));
 }
 
+/* To where it was. */
 static int
-step_back(struct clean *c, size_t i)
+step_return(struct clean *c, size_t i)
 {
-	char		 number[24];
-	const struct step *s = &c->steps[i];
+	struct step	*s = &c->steps[i];
 	const char	*name;
-	struct stat	 st;
 	int		 dir, r = 0;
 
-	snprintf(number, sizeof(number), "%zu", i);
-	if (!step_stat(c, i, &st))
-		return (-1);
+	if (s->returned)
+		return (0);
 	if ((dir = at_parent(c->u, s->path, &name)) == -1)
 		return (-1);
 	if (s->opened)
 		r = rm_all(dir, name);
 	if (r == 0)
-		r = renameat2(c->aside, number, dir, name, RENAME_NOREPLACE);
+		r = renameat2(c->aside, step_number(i).s, dir, name,
+		    RENAME_NOREPLACE);
 	close(dir);
-	return (r == 0 ? step_stays(c, s, &st) : -1);
+	s->returned = r == 0;
+	return (r);
+}
+
+static int
+step_back(struct clean *c, size_t i)
+{
+	struct stat	st;
+
+	if (!step_stat(c, i, &st) || step_return(c, i) == -1)
+		return (-1);
+	return (step_stays(c, &c->steps[i], &st));
 }
 
 /*
@@ -330,26 +361,17 @@ step_back(struct clean *c, size_t i)
 int
 step_trial(struct clean *c, const char *path)
 {
-	const char	*name;
-	int		 dir, r;
+	int	r;
 
 	if (c->merged == -1)
 		return (1);
-	if (aside_open(c) == -1 ||
-	    (dir = at_parent(c->u, path, &name)) == -1)
-		return (-1);
-	if (renameat2(dir, name, c->aside, "trial", 0) == -1 ||
-	    mkdirat(dir, name, 0755) == -1 ||
-	    fs_refresh(c->merged, "the project") == -1) {
-		close(dir);
-		return (-1);
-	}
-	r = at_is_dir(c->merged, path);
-	if (unlinkat(dir, name, AT_REMOVEDIR) == -1 ||
-	    renameat2(c->aside, "trial", dir, name, RENAME_NOREPLACE) == -1 ||
+	if (trial_begin(c, path) == -1 ||
 	    fs_refresh(c->merged, "the project") == -1)
-		r = -1;
-	close(dir);
+		return (-1);
+	r = at_is_dir(c->merged, path);
+	if (aside_mend(c->store) == -1 ||
+	    fs_refresh(c->merged, "the project") == -1)
+		return (-1);
 	return (r);
 }
 
@@ -369,12 +391,11 @@ steps_verify(struct clean *c)
 	return (0);
 }
 
-int
-steps_end(struct clean *c)
+void
+steps_undo(struct clean *c)
 {
-	if (c->aside == -1)
-		return (0);
-	close(c->aside);
-	c->aside = -1;
-	return (rm_all(c->store, ASIDE));
+	size_t	i;
+
+	for (i = c->nsteps; i-- > 0; )
+		(void)step_return(c, i);
 }

@@ -56,7 +56,7 @@ strip_whole(struct clean *c, const char *path)
 	if (!step_held(c, path)) {
 		if (strip_reveal(c, path) == -1)
 			return (-1);
-		return (step_aside(c, path, false));
+		return (step_aside(c, path));
 	}
 	if (!c->discard)
 		return (names_add(&c->left, path));
@@ -75,7 +75,7 @@ strip_whiteout(struct clean *c, const char *path, bool exact,
 	if (exact || !at_stat(c->base, path, &base)) {
 		if (strip_reveal(c, path) == -1)
 			return (-1);
-		return (step_aside(c, path, false));
+		return (step_aside(c, path));
 	}
 	/* What is below is wanted, the rest stays deleted. Of a landing's
 	 * paths there is nothing below that the real folder still has. */
@@ -253,7 +253,7 @@ strip_settle(struct clean *c, const struct strip *s)
 		    names_add(&c->left, s->path) : 0);
 	if (!same || !at_is_empty(c->u, s->path))
 		return (0);
-	return (step_aside(c, s->path, false));
+	return (step_aside(c, s->path));
 }
 
 static int

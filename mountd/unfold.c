@@ -11,6 +11,7 @@
 #include "attr.h"
 #include "clean.h"
 #include "copy.h"
+#include "fault.h"
 #include "mountd.h"
 #include "xattr.h"
 
@@ -188,24 +189,42 @@ fold_pin(struct clean *c, const char *path, const char *above, bool has_above)
 }
 
 static int
-fold_bring_dir(struct clean *c, int from, int dir, const char *name,
-    const char *path, const char *lower)
+fold_bring_dir(struct clean *c, int from, const char *name,
+    const char *lower)
 {
 	char	value[PATH_MAX + 1];
 	int	to, r = -1;
 
-	if (mkdirat(dir, name, 0700) == -1)
+	if (mkdirat(c->aside, name, 0700) == -1)
 		return (-1);
-	to = openat(dir, name,
+	to = openat(c->aside, name,
 	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to == -1)
 		return (-1);
 	snprintf(value, sizeof(value), "/%s", lower);
-	if (attr_copy(from, to, name) == 0 &&
-	    fold_mark(to, XATTR_REDIRECT, value) == 0 &&
-	    origins_add(c, path, lower) == 0)
+	if (attr_copy(from, to, shown(lower)) == 0 &&
+	    fold_mark(to, XATTR_REDIRECT, value) == 0)
 		r = attr_copy_times(from, to);
 	close(to);
+	return (r);
+}
+
+/* Made aside: a part of it in the layer would be a change of the session's. */
+static int
+fold_bring_new(struct clean *c, int from, const char *path, const char *lower,
+    bool is_dir, const struct stat *st)
+{
+	const char	*name, *new;
+	int		 dir, r = -1;
+
+	if ((new = aside_new(c)) == NULL ||
+	    (dir = at_parent(c->u, path, &name)) == -1)
+		return (-1);
+	if (is_dir ? fold_bring_dir(c, from, new, lower) == 0 &&
+	    origins_add(c, path, lower) == 0 :
+	    entry_copy(from, c->aside, new, st) == 0)
+		r = renameat2(c->aside, new, dir, name, RENAME_NOREPLACE);
+	close(dir);
 	return (r);
 }
 
@@ -214,28 +233,19 @@ fold_bring_dir(struct clean *c, int from, int dir, const char *name,
 static int
 fold_bring(struct clean *c, const char *path, const char *lower, bool deep)
 {
-	const char	*name;
-	struct stat	 st;
-	int		 from, dir, r = -1;
+	struct stat	st;
+	bool		is_dir = false;
+	int		from, r = -1;
 
 	if ((from = at_open(c->base, lower, O_PATH | O_NOFOLLOW)) == -1)
 		return (-1);
-	if ((dir = at_parent(c->u, path, &name)) == -1) {
-		close(from);
-		return (-1);
+	if (fstat(from, &st) == 0) {
+		is_dir = S_ISDIR(st.st_mode);
+		r = fold_bring_new(c, from, path, lower, is_dir, &st);
 	}
-	if (fstat(from, &st) == -1)
-		;
-	else if (!S_ISDIR(st.st_mode))
-		r = entry_copy(from, dir, name, &st);
-	else {
-		r = fold_bring_dir(c, from, dir, name, path, lower);
-		if (r == 0 && deep)
-			r = fold_flatten(c, path, lower, true);
-	}
-	close(dir);
 	close(from);
-	return (r);
+	return (r == 0 && is_dir && deep ? fold_flatten(c, path, lower, true) :
+	    r);
 }
 
 /*
@@ -268,23 +278,22 @@ fold_bring_lower(struct clean *c, const char *path, const char *lower,
 	return (r);
 }
 
-/* Entries of the real folder that did not show: not now either. */
+/* Entries of the real folder that did not show: in dir, which is to lie on it,
+ * not now either. */
 static int
-fold_undo_base(struct clean *c, const char *path)
+fold_undo_base(struct clean *c, int dir, const char *path)
 {
 	struct names	ns, own;
 	char		sub[PATH_MAX];
 	size_t		i;
-	int		dir, r = 0;
+	int		r = 0;
 
-	if (names_read(c->u, path, &own) == -1)
+	if (names_read(dir, "", &own) == -1)
 		return (-1);
 	if (names_read(c->base, path, &ns) == -1) {
 		names_free(&own);
 		return (-1);
 	}
-	if ((dir = at_open(c->u, path, O_PATH | O_DIRECTORY)) == -1)
-		r = -1;
 	for (i = 0; r == 0 && i < ns.n; i++) {
 		if (names_has(&own, ns.v[i]))
 			continue;
@@ -292,8 +301,6 @@ fold_undo_base(struct clean *c, const char *path)
 		if (r == 0 && !clean_listed(c, sub))
 			r = fold_hide(dir, ns.v[i]);
 	}
-	if (dir != -1)
-		close(dir);
 	names_free(&own);
 	names_free(&ns);
 	return (r);
@@ -335,41 +342,45 @@ fold_undo(struct clean *c, const char *path, const char *lower,
     bool has_lower)
 {
 	struct names	own;
-	int		r;
+	int		dir, r = -1;
 
 	if (names_read(c->u, path, &own) == -1)
 		return (-1);
-	r = fold_pin_all(c, path, lower, has_lower, &own);
-	if (r == 0 && has_lower)
-		r = fold_bring_lower(c, path, lower, false, &own);
-	if (r == 0)
+	if ((dir = at_open(c->u, path, O_PATH | O_DIRECTORY)) != -1) {
+		r = fold_pin_all(c, path, lower, has_lower, &own);
+		if (r == 0 && has_lower)
+			r = fold_bring_lower(c, path, lower, false, &own);
+		if (r == 0)
+			r = fold_undo_base(c, dir, path);
+		close(dir);
+	}
+	/* They hide something until it lies on the other one. */
+	if (r == 0 && (r = fold_lay(c, path, false)) == 0)
 		r = fold_drop_stale(c, path, &own);
 	names_free(&own);
-	if (r == 0)
-		r = fold_undo_base(c, path);
-	return (r == 0 ? fold_lay(c, path, false) : -1);
+	return (r);
 }
 
+/* Made aside with all that hides the rest: without room the whiteout stays. */
 int
 fold_open(struct clean *c, const char *path)
 {
-	const char	*name;
-	int		 dir, from, to = -1, r = -1;
+	const char	*new;
+	int		 from, to = -1, r = -1;
 
-	if (step_aside(c, path, true) == -1 ||
-	    (dir = at_parent(c->u, path, &name)) == -1)
+	if ((new = aside_new(c)) == NULL ||
+	    (from = at_open(c->base, path, O_PATH | O_DIRECTORY)) == -1)
 		return (-1);
-	from = at_open(c->base, path, O_PATH | O_DIRECTORY);
-	if (from != -1 && mkdirat(dir, name, 0700) == 0)
-		to = openat(dir, name,
+	if (mkdirat(c->aside, new, 0700) == 0)
+		to = openat(c->aside, new,
 		    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (to != -1 && attr_copy(from, to, name) == 0)
-		r = fold_undo_base(c, path);
-	if (to != -1)
+	if (to != -1) {
+		if (attr_copy(from, to, shown(path)) == 0 &&
+		    fold_undo_base(c, to, path) == 0)
+			r = step_open(c, path, new);
 		close(to);
-	if (from != -1)
-		close(from);
-	close(dir);
+	}
+	close(from);
 	return (r);
 }
 

@@ -11,6 +11,7 @@
 #include "../common/origins.h"
 #include "../common/path.h"
 #include "../privsep/mode.h"
+#include "clean.h"
 #include "fault.h"
 #include "fs.h"
 #include "mountd.h"
@@ -165,6 +166,7 @@ view_run(struct child *c)
 	unsigned int		 n = 0;
 
 	if (m->uid >= UINT32_MAX || view_check(c, &n) == -1 ||
+	    aside_mend(c->s->store) == -1 ||
 	    (v.stage = stage_open(c->s->store, mode_uid(m->uid))) == -1)
 		return (-1);
 	if ((m->live ? view_live(c, &v) : view_stopped(c, m->project, &v)) ==

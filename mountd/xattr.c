@@ -17,6 +17,7 @@ xattr_name(enum xattr which)
 		[XATTR_MADE] = BOTH("sbx.made"),
 		[XATTR_HIDDEN] = BOTH("sbx.hidden"),
 		[XATTR_REAL] = BOTH("sbx.real"),
+		[XATTR_TRIAL] = BOTH("sbx.trial"),
 	};
 
 	return (names[which][mode_user() ? 1 : 0]);

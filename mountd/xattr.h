@@ -16,7 +16,9 @@ enum xattr {
 	XATTR_ROOT,		/* the layer is that of a further one */
 	XATTR_MADE,		/* by the suite, not by the session */
 	XATTR_HIDDEN,		/* the hidden path that a stand-in is for */
-	XATTR_REAL		/* of a project's copy: which real folder */
+	XATTR_REAL,		/* of a project's copy: which real folder */
+	XATTR_TRIAL		/* an empty folder stands for another one; and
+				 * where */
 };
 
 const char *xattr_name(enum xattr);

@@ -4,6 +4,7 @@
  */
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -367,6 +368,159 @@ CASE(paths_refused, "paths that leave the project, and a landing of all")
 	drive_end();
 }
 
+/* The state's filesystem has room for so many more files; -1: enough. */
+static void
+room(int n)
+{
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && mount -o "
+	    "remount,nr_inodes=$(if [ %d = -1 ]; then echo 10000; else "
+	    "df --output=iused state | awk 'END { print $1 + %d }'; fi) "
+	    "state", test_scratch(), n, n));
+}
+
+static void
+list_now(struct drive *d, enum how how)
+{
+	struct drive_view	v;
+
+	if (how == LIVE) {
+		list_inside(d);
+		return;
+	}
+	ATF_REQUIRE_MSG(drive_look(d, false, &v), "%s: %s", d->code, d->text);
+	list_view(v.view);
+	drive_look_end(&v);
+}
+
+/* What is inside is what was there before; of a landing, with what the owner
+ * has there. */
+static bool
+all_there(char *before, bool landing)
+{
+	char	*line;
+	bool	 r = true;
+
+	if (!landing)
+		return (strcmp(before, inside) == 0);
+	while (r && (line = strsep(&before, "\n")) != NULL)
+		r = strstr(inside, line) != NULL;
+	return (r);
+}
+
+/* Without room for all of it, it is refused and nothing has changed; one file
+ * more each time, until it is enough. */
+static void
+cramped(struct drive *d, const char *change, const char *outside,
+    const char *const *listed, enum how how)
+{
+	static char	before[CHANGES_LIST], copy[CHANGES_LIST];
+	int		n = 0;
+	bool		done;
+
+	reset();
+	room(-1);
+	START(d);
+	ATF_REQUIRE_EQ(0, drive_sh(d, "%s", change));
+	if (how == STOPPED)
+		drive_release(d);
+	if (*outside != '\0')
+		land(outside);
+	list_now(d, how);
+	strlcpy(before, inside, sizeof(before));
+	do {
+		room(n);
+		done = drive_clean(d, how == LIVE, *outside == '\0', listed);
+		room(-1);
+		if (done)
+			break;
+		ATF_CHECK_STREQ("state.full", d->code);
+		list_now(d, how);
+		strlcpy(copy, before, sizeof(copy));
+		ATF_CHECK_MSG(all_there(copy, *outside != '\0'), "%s: %s, room "
+		    "for %d: before:\n%s\nnow:\n%s", change, how == LIVE ?
+		    "live" : "stopped", n, before, inside);
+	} while (++n < 32);
+	ATF_CHECK_MSG(done && n > 0, "%s: %d: %s", change, n, d->text);
+	drive_release(d);
+	drive_erase(d);
+}
+
+CASE(full, "without room nothing of the session's is lost")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	enum how	how;
+
+	ATF_REQUIRE_EQ(0, test_sh("mkdir '%s/state' && "
+	    "mount -t tmpfs -o mode=711 t '%s/state'", test_scratch(),
+	    test_scratch()));
+	drive_begin();
+	for (how = STOPPED; how <= LIVE; how++) {
+		cramped(&d, "rm -r d", "", LISTED("d/a"), how);
+		cramped(&d, "rm -r d2", "", LISTED("d2/sub/in/e"), how);
+		/* m is ignored, say. */
+		cramped(&d, "rm -r d; mkdir d; echo n >d/n; echo m >d/m",
+		    "rm d/a; echo n >d/n", LISTED("d/a", "d/n"), how);
+		cramped(&d, "mv d e; rm e/b; echo m >e/m",
+		    "mkdir e; mv d/a e/a; echo o >e/o",
+		    LISTED("e", "e/a", "d/a"), how);
+	}
+	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
+	ATF_CHECK_EQ(0, test_sh("umount '%s/state'", test_scratch()));
+}
+
+/* The layer's d is aside and an empty folder stands for it, as in the middle
+ * of a trial. */
+static void
+trial_cut(const struct drive *d)
+{
+	const char	*u = drive_layer(d);
+	char		 at[64];
+
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s' && mkdir -p aside && "
+	    "mv '%s/d' aside/trial && mkdir '%s/d'", test_scratch(), d->id,
+	    u, u));
+	snprintf(at, sizeof(at), "%s/d", strstr(u, d->id) + strlen(d->id) + 1);
+	ATF_REQUIRE_EQ(0, setxattr(test_path("state/s/%s/aside", d->id),
+	    "trusted.sbx.trial", at, strlen(at), 0));
+	snprintf(at, sizeof(at), "%s/d", strstr(u, d->id));
+	ATF_REQUIRE_EQ(0, setxattr(test_path("state/s/%s", at),
+	    "trusted.sbx.trial", "", 0, 0));
+}
+
+CASE(cut_short, "a folder that was put aside when mountd was killed comes "
+    "back, and is never removed")
+{
+	struct drive		d = { .uid = 1001, .gid = 1001 };
+	struct drive_view	v;
+
+	drive_begin();
+	reset();
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "rm -r d; mkdir d; echo o >d/o"));
+	trial_cut(&d);
+	ATF_REQUIRE_MSG(drive_look(&d, true, &v), "%s: %s", d.code, d.text);
+	ATF_CHECK_MSG(drive_read(v.view, "d/o") != NULL, "d/o is gone");
+	drive_look_end(&v);
+	ATF_CHECK_STREQ("o", drive_out(&d, "ls d"));
+	drive_release(&d);
+	trial_cut(&d);
+	START(&d);
+	ATF_CHECK_STREQ("o", drive_out(&d, "ls d"));
+	drive_release(&d);
+	/* Somebody has something else there meanwhile. */
+	trial_cut(&d);
+	ATF_REQUIRE_EQ(0, test_sh("echo p >'%s/d/p'", drive_layer(&d)));
+	ATF_CHECK(!drive_clean(&d, false, true, LISTED("f")));
+	ATF_CHECK_STREQ("mount.clean", d.code);
+	ATF_CHECK_MSG(strstr(d.text, "aside/trial") != NULL, "%s", d.text);
+	ATF_REQUIRE_EQ(0, test_sh("test -e '%s/state/s/%s/aside/trial/o' && "
+	    "rm '%s/d/p'", test_scratch(), d.id, drive_layer(&d)));
+	ATF_CHECK(drive_clean(&d, false, true, LISTED("f")));
+	ATF_CHECK_EQ(0, test_sh("test -e '%s/d/o'", drive_layer(&d)));
+	drive_erase(&d);
+	drive_end();
+}
+
 EACH(landed_live, "every kind of change landed, live",
     landed(&d, changes[i], LIVE))
 EACH(discarded_held, "every kind discarded, everything held open",
@@ -382,6 +536,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, masked);
 	ATF_TP_ADD_TC(tp, many);
 	ATF_TP_ADD_TC(tp, paths_refused);
+	ATF_TP_ADD_TC(tp, full);
+	ATF_TP_ADD_TC(tp, cut_short);
 	ATF_TP_ADD_TC(tp, landed_live);
 	ATF_TP_ADD_TC(tp, discarded_held);
 	return (atf_no_error());

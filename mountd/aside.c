@@ -1,0 +1,167 @@
+/*
+ * A folder on the layer's own filesystem, beside it: what is made there takes
+ * its place in one step, and what is taken out of the layer is put there until
+ * it is known that it may go.
+ */
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attr.h"
+#include "clean.h"
+#include "fault.h"
+#include "mountd.h"
+#include "rm.h"
+#include "xattr.h"
+
+#define ASIDE	"aside"
+#define NEW	"new"		/* what is being made */
+#define TRIAL	"trial"		/* an empty folder, or what it stands for */
+
+/* What a step or a crash left; nothing of it is wanted. */
+static int
+aside_clear(int store)
+{
+	return (aside_mend(store) == -1 ? -1 : rm_all(store, ASIDE));
+}
+
+int
+aside_open(struct clean *c)
+{
+	if (c->aside != -1)
+		return (0);
+	if (aside_clear(c->store) == -1 ||
+	    mkdirat(c->store, ASIDE, 0700) == -1)
+		return (-1);
+	c->aside = openat(c->store, ASIDE,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return (c->aside == -1 ? -1 : 0);
+}
+
+int
+aside_end(struct clean *c)
+{
+	if (c->aside == -1)
+		return (0);
+	close(c->aside);
+	c->aside = -1;
+	return (aside_clear(c->store));
+}
+
+const char *
+aside_new(struct clean *c)
+{
+	if (aside_open(c) == -1 || rm_all(c->aside, NEW) == -1)
+		return (NULL);
+	return (NEW);
+}
+
+/* Is it the empty folder that a trial puts in place of another? */
+static bool
+trial_stands(int dir, const char *name)
+{
+	bool	r;
+	int	fd;
+
+	fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		return (false);
+	r = getxattr(fdpath(fd).s, xattr_name(XATTR_TRIAL), NULL, 0) != -1;
+	close(fd);
+	return (r);
+}
+
+/* Before the two change places it is written down where that is: whoever comes
+ * after a crash has nothing else to know it by. */
+int
+trial_begin(struct clean *c, const char *path)
+{
+	const char	*name;
+	char		 at[PATH_MAX];
+	int		 dir, fd, r = -1;
+
+	if (snprintf(at, sizeof(at), "%u/u/%s", c->n, path) >=
+	    (int)sizeof(at)) {
+		errno = ENAMETOOLONG;
+		return (-1);
+	}
+	if (aside_open(c) == -1 || mkdirat(c->aside, TRIAL, 0755) == -1)
+		return (-1);
+	fd = openat(c->aside, TRIAL,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd == -1)
+		return (-1);
+	if (fsetxattr(fd, xattr_name(XATTR_TRIAL), "", 0, 0) == 0 &&
+	    fsetxattr(c->aside, xattr_name(XATTR_TRIAL), at, strlen(at),
+	    0) == 0 && (dir = at_parent(c->u, path, &name)) != -1) {
+		r = renameat2(c->aside, TRIAL, dir, name, RENAME_EXCHANGE);
+		close(dir);
+	}
+	close(fd);
+	return (r);
+}
+
+/* The session's folder back to where it was; what stands for it is empty, or
+ * somebody is using it. */
+static int
+trial_back(int aside, int store, const char *at)
+{
+	const char	*name;
+	int		 dir, r = -1;
+
+	if ((dir = at_parent(store, at, &name)) != -1) {
+		if (!trial_stands(dir, name) ||
+		    unlinkat(dir, name, AT_REMOVEDIR) == 0)
+			r = renameat2(aside, TRIAL, dir, name,
+			    RENAME_NOREPLACE);
+		close(dir);
+	}
+	if (r == 0)
+		return (0);
+	return (fault_errno("mount.clean", "a folder of the session's, put "
+	    "aside by a discard or landing that was cut short, cannot come "
+	    "back from \"" ASIDE "/" TRIAL "\" to \"%s\", in the session's "
+	    "folder below %s/s: move it there by hand", shown(at),
+	    mountd.state));
+}
+
+static int
+trial_end(int aside, int store)
+{
+	char		at[PATH_MAX];
+	struct stat	st;
+	ssize_t		len;
+
+	len = fgetxattr(aside, xattr_name(XATTR_TRIAL), at, sizeof(at) - 1);
+	if (len == -1)
+		return (errno == ENODATA ? 0 : -1);
+	at[len] = '\0';
+	if (fstatat(aside, TRIAL, &st, AT_SYMLINK_NOFOLLOW) == -1) {
+		if (errno != ENOENT)
+			return (-1);
+	} else if ((trial_stands(aside, TRIAL) ? rm_all(aside, TRIAL) :
+	    trial_back(aside, store, at)) == -1)
+		return (-1);
+	return (removexattr(fdpath(aside).s, xattr_name(XATTR_TRIAL)));
+}
+
+int
+aside_mend(int store)
+{
+	int	aside, r;
+
+	aside = openat(store, ASIDE,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (aside == -1)
+		return (errno == ENOENT ? 0 : -1);
+	if ((r = trial_end(aside, store)) == -1)
+		fault_errno("mount.clean", "what was put aside of the "
+		    "session's layer");
+	close(aside);
+	return (r);
+}
