@@ -131,6 +131,12 @@ whiteout_drop(int root, const char *path)
 	return (r);
 }
 
+struct walked *
+walked_new(void)
+{
+	return (malloc(sizeof(struct walked)));
+}
+
 int
 names_add(struct names *ns, const char *name)
 {

@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 #include <dirent.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,6 +36,16 @@ struct names {
 int	names_read(int root, const char *path, struct names *);
 bool	names_has(const struct names *, const char *);
 void	names_free(struct names *);
+
+/*
+ * The paths that a level of a walk is at: in what is walked, and in what lies
+ * below. A session decides how many levels there are, up to a path's end: with
+ * these on it a stack would be at its own before. Freed by free; NULL errno.
+ */
+struct walked {
+	char	sub[PATH_MAX], below[PATH_MAX];
+};
+struct walked *walked_new(void);
 
 /* A list of paths that grows. */
 int	names_add(struct names *, const char *);

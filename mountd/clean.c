@@ -171,6 +171,14 @@ clean_later(struct clean *c, enum later_what what, const char *path)
 	return (0);
 }
 
+int
+clean_deep(const char *path)
+{
+	return (fault("mount.clean", "%s: what the session has in there has "
+	    "a path of more than %d bytes: discard or move a folder above it",
+	    shown(path), PATH_MAX - 1));
+}
+
 /* What was put off, and what the view has to be told of. */
 static int
 clean_through(struct clean *c)

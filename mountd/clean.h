@@ -55,6 +55,7 @@ struct step {
 /* A folder of the layer that lies on another folder of the base's. */
 struct origin {
 	char		*path, *lower;
+	bool		 flat;		/* not any more */
 };
 
 struct clean {
@@ -96,6 +97,8 @@ bool	clean_listed(const struct clean *, const char *path);
 /* A path of the list, or one above it, or everything was named. */
 bool	clean_names(const struct clean *, const char *path);
 int	clean_later(struct clean *, enum later_what, const char *path);
+/* What is in the folder at path has no path any more. -1 fault. */
+int	clean_deep(const char *path);
 
 /* strip.c: what can be done behind the view; fills left, touched, later. */
 int	strip_paths(struct clean *);

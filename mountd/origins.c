@@ -25,6 +25,7 @@ origins_add(struct clean *c, const char *path, const char *lower)
 	v += c->norigins;
 	v->path = strdup(path);
 	v->lower = strdup(lower);
+	v->flat = false;
 	c->norigins++;
 	return (v->path == NULL || v->lower == NULL ? -1 : 0);
 }
@@ -75,36 +76,51 @@ origins_file(struct clean *c, const char *path)
 	return (r);
 }
 
+static int	origins_entry(struct clean *, const char *, const char *,
+		    bool, const char *, struct walked *);
+
 /* Everything in the layer, and where its folders lie. */
 static int
 origins_scan(struct clean *c, const char *path, const char *lower, bool has)
 {
-	struct names	ns;
-	struct stat	st;
-	char		sub[PATH_MAX], below[PATH_MAX];
-	bool		lies;
-	size_t		i;
-	int		r = 0;
+	struct names	 ns;
+	struct walked	*l;
+	size_t		 i;
+	int		 r = 0;
 
 	child_alive();
-	if (names_read(c->u, path, &ns) == -1)
+	if ((l = walked_new()) == NULL ||
+	    names_read(c->u, path, &ns) == -1) {
+		free(l);
 		return (-1);
-	for (i = 0; r == 0 && i < ns.n; i++) {
-		if ((r = at_join(path, ns.v[i], sub)) == -1 ||
-		    !at_stat(c->u, sub, &st))
-			break;
-		if (S_ISREG(st.st_mode))
-			r = origins_file(c, sub);
-		if (!S_ISDIR(st.st_mode))
-			continue;
-		lies = fold_lower(c, sub, lower, has, below);
-		if (lies && strcmp(sub, below) != 0)
-			r = origins_add(c, sub, below);
-		if (r == 0)
-			r = origins_scan(c, sub, below, lies);
 	}
+	for (i = 0; r == 0 && i < ns.n; i++)
+		r = origins_entry(c, path, lower, has, ns.v[i], l);
 	names_free(&ns);
+	free(l);
 	return (r);
+}
+
+static int
+origins_entry(struct clean *c, const char *path, const char *lower, bool has,
+    const char *name, struct walked *l)
+{
+	struct stat	st;
+	bool		lies;
+
+	if (at_join(path, name, l->sub) == -1)
+		return (clean_names(c, path) ? 0 : clean_deep(path));
+	if (!at_stat(c->u, l->sub, &st))
+		return (-1);
+	if (S_ISREG(st.st_mode))
+		return (origins_file(c, l->sub));
+	if (!S_ISDIR(st.st_mode))
+		return (0);
+	lies = fold_lower(c, l->sub, lower, has, l->below);
+	if (lies && strcmp(l->sub, l->below) != 0 &&
+	    origins_add(c, l->sub, l->below) == -1)
+		return (-1);
+	return (origins_scan(c, l->sub, l->below, lies));
 }
 
 /* "/" and a name: common/path.h's functions are for absolute paths. */
@@ -115,6 +131,21 @@ lies_within(const char *dir, const char *path)
 
 	return (strncmp(dir, path, len) == 0 &&
 	    (len == 0 || path[len] == '\0' || path[len] == '/'));
+}
+
+/* With all that is in it: none of that lies on anything now. */
+static int
+origins_flatten(struct clean *c, const struct origin *o)
+{
+	const char	*path = o->path;
+	size_t		 i;
+
+	if (fold_flatten(c, path, o->lower, true) == -1)
+		return (-1);
+	for (i = 0; i < c->norigins; i++)
+		if (lies_within(path, c->origins[i].path))
+			c->origins[i].flat = true;
+	return (0);
 }
 
 int
@@ -132,13 +163,12 @@ origins_part(struct clean *c, const char *path)
 	c->scanned = true;
 	for (i = 0; i < c->norigins; i++) {
 		o = &c->origins[i];
-		if (strcmp(o->path, path) == 0 ||
+		if (o->flat || strcmp(o->path, path) == 0 ||
 		    !lies_within(path, o->lower) || clean_names(c, o->path) ||
 		    !at_is_dir(c->u, o->path))
 			continue;
 		/* One that is held is found by the comparison. */
-		if (!step_held(c, o->path) &&
-		    fold_flatten(c, o->path, o->lower, true) == -1)
+		if (!step_held(c, o->path) && origins_flatten(c, o) == -1)
 			return (-1);
 	}
 	return (0);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -197,23 +198,27 @@ snap_entry(struct snap *s, int from, int to, const char *name,
 static int
 snap_folder(struct snap *s, int from, int to, const char *path)
 {
-	struct names	ns;
-	char		sub[PATH_MAX];
-	size_t		i;
-	int		r = 0;
+	struct names	 ns;
+	struct walked	*l;
+	size_t		 i;
+	int		 r = 0;
 
+	if ((l = walked_new()) == NULL)
+		return (-1);
 	if (names_read(from, "", &ns) == -1) {
+		free(l);
 		if (errno != EACCES)
 			return (-1);
 		s->b->snap_lost++;
 		return (0);
 	}
 	for (i = 0; r == 0 && i < ns.n; i++) {
-		if (at_join(path, ns.v[i], sub) == -1)
+		if (at_join(path, ns.v[i], l->sub) == -1)
 			continue;	/* nothing can open it by its path */
-		r = snap_entry(s, from, to, ns.v[i], sub);
+		r = snap_entry(s, from, to, ns.v[i], l->sub);
 	}
 	names_free(&ns);
+	free(l);
 	return (r);
 }
 

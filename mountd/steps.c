@@ -154,30 +154,45 @@ entry_took(struct clean *c, const char *path, const struct stat *aside,
 	    !time_same(&merged.st_ctim, &aside->st_ctim));
 }
 
+static bool	tree_took(struct clean *, const char *, const char *, bool);
+static bool	base_took(struct clean *, const char *);
+
+/* What is in the folder; aside NULL: of the base. */
+static bool
+folder_took(struct clean *c, const char *path, const char *aside)
+{
+	struct names	 ns;
+	struct walked	*l;
+	bool		 took;
+	size_t		 i;
+
+	if ((l = walked_new()) == NULL ||
+	    names_read(aside != NULL ? c->aside : c->base, aside != NULL ?
+	    aside : path, &ns) == -1) {
+		free(l);
+		return (false);
+	}
+	for (i = 0, took = true; took && i < ns.n; i++)
+		took = at_join(path, ns.v[i], l->sub) == 0 &&
+		    (aside == NULL ? base_took(c, l->sub) :
+		    at_join(aside, ns.v[i], l->below) == 0 &&
+		    tree_took(c, l->sub, l->below, false));
+	names_free(&ns);
+	free(l);
+	return (took);
+}
+
 /* The same for all that was in it: aside is its path there. */
 static bool
 tree_took(struct clean *c, const char *path, const char *aside, bool opened)
 {
-	struct names	ns;
 	struct stat	st;
-	char		sub[PATH_MAX], below[PATH_MAX];
-	bool		took;
-	size_t		i;
 
 	child_alive();
 	if (!at_stat(c->aside, aside, &st) ||
 	    !entry_took(c, path, &st, opened))
 		return (false);
-	if (!S_ISDIR(st.st_mode))
-		return (true);
-	if (names_read(c->aside, aside, &ns) == -1)
-		return (false);
-	for (i = 0, took = true; took && i < ns.n; i++)
-		took = at_join(path, ns.v[i], sub) == 0 &&
-		    at_join(aside, ns.v[i], below) == 0 &&
-		    tree_took(c, sub, below, false);
-	names_free(&ns);
-	return (took);
+	return (!S_ISDIR(st.st_mode) || folder_took(c, path, aside));
 }
 
 /*
@@ -187,11 +202,7 @@ tree_took(struct clean *c, const char *path, const char *aside, bool opened)
 static bool
 base_took(struct clean *c, const char *path)
 {
-	struct names	ns;
 	struct stat	base, merged, real;
-	char		sub[PATH_MAX];
-	bool		took;
-	size_t		i;
 
 	child_alive();
 	if (!at_stat(c->base, path, &base))
@@ -205,12 +216,7 @@ base_took(struct clean *c, const char *path)
 		    real.st_ino != base.st_ino ||
 		    (merged.st_size == base.st_size &&
 		    time_same(&merged.st_ctim, &base.st_ctim)));
-	if (names_read(c->base, path, &ns) == -1)
-		return (false);
-	for (i = 0, took = true; took && i < ns.n; i++)
-		took = at_join(path, ns.v[i], sub) == 0 && base_took(c, sub);
-	names_free(&ns);
-	return (took);
+	return (folder_took(c, path, NULL));
 }
 
 static bool

@@ -64,13 +64,29 @@ strip_whole(struct clean *c, const char *path)
 	    LATER_REMOVE, path));
 }
 
+/* What was listed in a folder that had been removed. */
+static int
+strip_opened(struct clean *c, const char *path, const char **v, size_t n)
+{
+	struct strip	*above;
+	const char	*name;
+	int		 r;
+
+	if ((above = calloc(1, sizeof(*above))) == NULL)
+		return (-1);
+	above->plain = above->has_lower = true;
+	if ((name = strrchr(path, '/')) != NULL)
+		memcpy(above->lower, path, (size_t)(name - path));
+	r = strip_dir(c, path, above, false, v, n);
+	free(above);
+	return (r);
+}
+
 static int
 strip_whiteout(struct clean *c, const char *path, bool exact,
     const char **v, size_t n)
 {
-	struct strip	 above = { .plain = true, .has_lower = true };
-	const char	*name;
-	struct stat	 base;
+	struct stat	base;
 
 	if (exact || !at_stat(c->base, path, &base)) {
 		if (strip_reveal(c, path) == -1)
@@ -83,13 +99,12 @@ strip_whiteout(struct clean *c, const char *path, bool exact,
 		return (0);
 	if (strip_reveal(c, path) == -1 || fold_open(c, path) == -1)
 		return (-1);
-	if ((name = strrchr(path, '/')) != NULL)
-		memcpy(above.lower, path, (size_t)(name - path));
-	return (strip_dir(c, path, &above, false, v, n));
+	return (strip_opened(c, path, v, n));
 }
 
-/* Not in the layer, but it may show from where the folder came from. */
-static int
+/* Not in the layer, but it may show from where the folder came from. Not to be
+ * a part of the one that calls itself, for its room. */
+static int __attribute__((noinline))
 strip_absent(struct clean *c, const struct strip *s, const char *path,
     bool exact)
 {
@@ -172,44 +187,49 @@ strip_alone(struct clean *c, const struct strip *s, const char **v, size_t n)
 static int
 strip_listed(struct clean *c, struct strip *s, const char **v, size_t n)
 {
-	char	sub[PATH_MAX];
-	size_t	i, j, len = strlen(s->path);
-	bool	exact;
-	int	r = 0;
+	struct walked	*l;
+	size_t		 i, j, end, len = strlen(s->path);
+	bool		 exact;
+	int		 r = 0;
 
+	if ((l = walked_new()) == NULL)
+		return (-1);
 	if (len > 0)
 		len++;
 	for (i = 0; r == 0 && i < n; i = j) {
-		size_t end = len + strcspn(v[i] + len, "/");
-
-		memcpy(sub, v[i], end);
-		sub[end] = '\0';
+		end = len + strcspn(v[i] + len, "/");
+		memcpy(l->sub, v[i], end);
+		l->sub[end] = '\0';
 		exact = v[i][end] == '\0';
-		for (j = i + 1; j < n && strncmp(v[j], sub, end) == 0 &&
+		for (j = i + 1; j < n && strncmp(v[j], l->sub, end) == 0 &&
 		    v[j][end] == '/'; j++)
 			;
-		r = strip_entry(c, s, sub, exact, v + i + exact,
+		r = strip_entry(c, s, l->sub, exact, v + i + exact,
 		    j - i - exact);
 	}
+	free(l);
 	return (r);
 }
 
 static int
 strip_everything(struct clean *c, struct strip *s)
 {
-	struct names	ns;
-	char		sub[PATH_MAX];
-	size_t		i;
-	int		r = 0;
+	struct names	 ns;
+	struct walked	*l;
+	size_t		 i;
+	int		 r = 0;
 
-	if (names_read(c->u, s->path, &ns) == -1)
+	if ((l = walked_new()) == NULL ||
+	    names_read(c->u, s->path, &ns) == -1) {
+		free(l);
 		return (-1);
-	for (i = 0; r == 0 && i < ns.n; i++) {
-		r = at_join(s->path, ns.v[i], sub);
-		if (r == 0)
-			r = strip_entry(c, s, sub, true, NULL, 0);
 	}
+	for (i = 0; r == 0 && i < ns.n; i++)
+		r = at_join(s->path, ns.v[i], l->sub) == -1 ?
+		    clean_deep(s->path) :
+		    strip_entry(c, s, l->sub, true, NULL, 0);
 	names_free(&ns);
+	free(l);
 	return (r);
 }
 
@@ -257,35 +277,50 @@ strip_settle(struct clean *c, const struct strip *s)
 }
 
 static int
+strip_folder(struct clean *c, struct strip *s, const struct strip *above,
+    const char **v, size_t n)
+{
+	const char	*path = s->path;
+	int		 r;
+
+	s->exact = clean_names(c, path);
+	s->has_lower = fold_lower(c, path, above->lower, above->has_lower,
+	    s->lower);
+	s->plain = s->has_lower && strcmp(s->lower, path) == 0;
+	s->based = at_is_dir(c->base, path);
+	s->held = step_held(c, path);
+	if (s->held && *path != '\0' && s->based &&
+	    (!s->plain || !strip_shows_real(c, path)))
+		return (strip_stuck(c, path, s->all, v, n));
+	if (s->based && !s->plain) {
+		if ((r = step_trial(c, path)) == 0)
+			return (strip_alone(c, s, v, n));
+		if (r == -1 || strip_reveal(c, path) == -1 ||
+		    fold_undo(c, path, s->lower, s->has_lower) == -1)
+			return (-1);
+		s->plain = s->has_lower = true;
+		strlcpy(s->lower, path, sizeof(s->lower));
+	}
+	r = s->all ? strip_everything(c, s) : strip_listed(c, s, v, n);
+	if (r == 0 && s->held && s->changed)
+		r = names_add(&c->touched, path);
+	return (r == 0 ? strip_settle(c, s) : -1);
+}
+
+static int
 strip_dir(struct clean *c, const char *path, const struct strip *above,
     bool all, const char **v, size_t n)
 {
-	struct strip	s = {
-		.path = path, .all = all, .exact = clean_names(c, path)
-	};
-	int		r;
+	struct strip	*s;
+	int		 r;
 
-	s.has_lower = fold_lower(c, path, above->lower, above->has_lower,
-	    s.lower);
-	s.plain = s.has_lower && strcmp(s.lower, path) == 0;
-	s.based = at_is_dir(c->base, path);
-	s.held = step_held(c, path);
-	if (s.held && *path != '\0' && s.based &&
-	    (!s.plain || !strip_shows_real(c, path)))
-		return (strip_stuck(c, path, all, v, n));
-	if (s.based && !s.plain) {
-		if ((r = step_trial(c, path)) == 0)
-			return (strip_alone(c, &s, v, n));
-		if (r == -1 || strip_reveal(c, path) == -1 ||
-		    fold_undo(c, path, s.lower, s.has_lower) == -1)
-			return (-1);
-		s.plain = s.has_lower = true;
-		strlcpy(s.lower, path, sizeof(s.lower));
-	}
-	r = all ? strip_everything(c, &s) : strip_listed(c, &s, v, n);
-	if (r == 0 && s.held && s.changed)
-		r = names_add(&c->touched, path);
-	return (r == 0 ? strip_settle(c, &s) : -1);
+	if ((s = calloc(1, sizeof(*s))) == NULL)
+		return (-1);
+	s->path = path;
+	s->all = all;
+	r = strip_folder(c, s, above, v, n);
+	free(s);
+	return (r);
 }
 
 int

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,24 +94,28 @@ through_attr(struct clean *c, const char *path)
 static int
 through_sync_dir(struct clean *c, const char *path)
 {
-	struct names	ns;
-	char		sub[PATH_MAX];
-	size_t		i, turn;
-	int		r = 0;
+	struct names	 ns;
+	struct walked	*l;
+	size_t		 i, turn;
+	int		 r = 0;
 
+	if ((l = walked_new()) == NULL)
+		return (-1);
 	for (turn = 0; r == 0 && turn < 2; turn++) {
-		if (names_read(turn == 0 ? c->merged : c->base, path, &ns) ==
-		    -1)
-			return (-1);
+		if ((r = names_read(turn == 0 ? c->merged : c->base, path,
+		    &ns)) == -1)
+			break;
 		for (i = 0; r == 0 && i < ns.n; i++) {
-			r = at_join(path, ns.v[i], sub);
+			if (at_join(path, ns.v[i], l->sub) == -1)
+				r = clean_deep(path);
 			/* First time those are done that must go. */
-			if (r == 0 && (turn == 1 ||
-			    !at_stat(c->base, sub, &(struct stat){ 0 })))
-				r = through_sync(c, sub);
+			else if (turn == 1 ||
+			    !at_stat(c->base, l->sub, &(struct stat){ 0 }))
+				r = through_sync(c, l->sub);
 		}
 		names_free(&ns);
 	}
+	free(l);
 	return (r == 0 ? through_attr(c, path) : -1);
 }
 

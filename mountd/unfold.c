@@ -59,10 +59,10 @@ fold_landed_at(const struct clean *c, const char *path)
 static bool
 fold_landed(struct clean *c, const char *path)
 {
-	struct names	ns;
-	char		sub[PATH_MAX];
-	size_t		i = fold_landed_at(c, path), len = strlen(path);
-	bool		r = true;
+	struct names	 ns;
+	struct walked	*l;
+	size_t		 i = fold_landed_at(c, path), len = strlen(path);
+	bool		 r = true;
 
 	if (c->discard || i == c->nlist)
 		return (false);
@@ -72,9 +72,13 @@ fold_landed(struct clean *c, const char *path)
 	    c->list[i][len] != '/' || !at_is_dir(c->base, path) ||
 	    names_read(c->base, path, &ns) == -1)
 		return (false);
+	if ((l = walked_new()) == NULL)
+		r = false;
 	for (i = 0; r && i < ns.n; i++)
-		r = at_join(path, ns.v[i], sub) == 0 && fold_landed(c, sub);
+		r = at_join(path, ns.v[i], l->sub) == 0 &&
+		    fold_landed(c, l->sub);
 	names_free(&ns);
+	free(l);
 	return (r);
 }
 
@@ -188,7 +192,8 @@ fold_pin(struct clean *c, const char *path, const char *above, bool has_above)
 	return (r);
 }
 
-static int
+/* Not to be a part of the ones that call themselves, for its room. */
+static int __attribute__((noinline))
 fold_bring_dir(struct clean *c, int from, const char *name,
     const char *lower)
 {
@@ -257,24 +262,28 @@ static int
 fold_bring_lower(struct clean *c, const char *path, const char *lower,
     bool deep, const struct names *own)
 {
-	struct names	ns;
-	char		sub[PATH_MAX], below[PATH_MAX];
-	size_t		i;
-	int		r = 0;
+	struct names	 ns;
+	struct walked	*l;
+	size_t		 i;
+	int		 r = 0;
 
-	if (names_read(c->base, lower, &ns) == -1)
+	if ((l = walked_new()) == NULL ||
+	    names_read(c->base, lower, &ns) == -1) {
+		free(l);
 		return (-1);
+	}
 	for (i = 0; r == 0 && i < ns.n; i++) {
 		if (names_has(own, ns.v[i]))
 			continue;
-		if (at_join(path, ns.v[i], sub) == -1 ||
-		    at_join(lower, ns.v[i], below) == -1)
-			r = -1;
-		else if ((deep || !clean_listed(c, sub)) &&
-		    !fold_landed(c, below))
-			r = fold_bring(c, sub, below, deep);
+		if (at_join(path, ns.v[i], l->sub) == -1 ||
+		    at_join(lower, ns.v[i], l->below) == -1)
+			r = clean_deep(path);
+		else if ((deep || !clean_listed(c, l->sub)) &&
+		    !fold_landed(c, l->below))
+			r = fold_bring(c, l->sub, l->below, deep);
 	}
 	names_free(&ns);
+	free(l);
 	return (r);
 }
 
@@ -389,20 +398,24 @@ static int
 fold_flatten_own(struct clean *c, const char *path, const char *lower,
     bool has_lower, const struct names *own)
 {
-	char	sub[PATH_MAX], below[PATH_MAX];
-	bool	has;
-	size_t	i;
+	struct walked	*l;
+	bool		 has;
+	size_t		 i;
+	int		 r = 0;
 
-	for (i = 0; i < own->n; i++) {
-		if (at_join(path, own->v[i], sub) == -1)
-			return (-1);
-		if (!at_is_dir(c->u, sub))
-			continue;
-		has = fold_lower(c, sub, lower, has_lower, below);
-		if (fold_flatten(c, sub, below, has) == -1)
-			return (-1);
+	if ((l = walked_new()) == NULL)
+		return (-1);
+	for (i = 0; r == 0 && i < own->n; i++) {
+		if (at_join(path, own->v[i], l->sub) == -1)
+			r = clean_deep(path);
+		else if (at_is_dir(c->u, l->sub)) {
+			has = fold_lower(c, l->sub, lower, has_lower,
+			    l->below);
+			r = fold_flatten(c, l->sub, l->below, has);
+		}
 	}
-	return (0);
+	free(l);
+	return (r);
 }
 
 int

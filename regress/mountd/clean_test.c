@@ -368,14 +368,33 @@ CASE(paths_refused, "paths that leave the project, and a landing of all")
 	drive_end();
 }
 
-/* The state's filesystem has room for so many more files; -1: enough. */
+/* With a state on a filesystem of its own, in memory. */
+static void
+begin_small(void)
+{
+	ATF_REQUIRE_EQ(0, test_sh("mkdir '%s/state' && "
+	    "mount -t tmpfs -o mode=711 t '%s/state'", test_scratch(),
+	    test_scratch()));
+	drive_begin();
+}
+
+static void
+end_small(void)
+{
+	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
+	ATF_CHECK_EQ(0, test_sh("umount '%s/state'", test_scratch()));
+}
+
+/* The state's filesystem has room for so many more files; -1: enough. What
+ * mountd makes for the next session may come in between. */
 static void
 room(int n)
 {
-	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && mount -o "
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s' && for i in $(seq 100); do mount -o "
 	    "remount,nr_inodes=$(if [ %d = -1 ]; then echo 10000; else "
 	    "df --output=iused state | awk 'END { print $1 + %d }'; fi) "
-	    "state", test_scratch(), n, n));
+	    "state 2>/dev/null && exit 0; done; exit 1", test_scratch(), n,
+	    n));
 }
 
 static void
@@ -450,10 +469,7 @@ CASE(full, "without room nothing of the session's is lost")
 	struct drive	d = { .uid = 1001, .gid = 1001 };
 	enum how	how;
 
-	ATF_REQUIRE_EQ(0, test_sh("mkdir '%s/state' && "
-	    "mount -t tmpfs -o mode=711 t '%s/state'", test_scratch(),
-	    test_scratch()));
-	drive_begin();
+	begin_small();
 	for (how = STOPPED; how <= LIVE; how++) {
 		cramped(&d, "rm -r d", "", LISTED("d/a"), how);
 		cramped(&d, "rm -r d2", "", LISTED("d2/sub/in/e"), how);
@@ -464,8 +480,7 @@ CASE(full, "without room nothing of the session's is lost")
 		    "mkdir e; mv d/a e/a; echo o >e/o",
 		    LISTED("e", "e/a", "d/a"), how);
 	}
-	ATF_CHECK_EQ(0, test_helper_end(&drive_mountd));
-	ATF_CHECK_EQ(0, test_sh("umount '%s/state'", test_scratch()));
+	end_small();
 }
 
 /* The layer's d is aside and an empty folder stands for it, as in the middle
@@ -521,6 +536,67 @@ CASE(cut_short, "a folder that was put aside when mountd was killed comes "
 	drive_end();
 }
 
+#define DEEP(n)	"mkdir -p d/$(printf 'a/%.0s' $(seq " #n "))"
+
+/* Folders in folders, as many as a session likes. */
+static void
+deep(struct drive *d, const char *outside, const char *change,
+    const char *hold, bool live)
+{
+	pid_t	pid = -1;
+	int	in, out;
+
+	reset();
+	if (outside != NULL)
+		ATF_REQUIRE_EQ(0, test_sh("cd '%s/proj' && rm -r d && %s && "
+		    "chown -R 1001:1001 d", test_scratch(), outside));
+	START(d);
+	ATF_REQUIRE_EQ(0, drive_sh(d, "%s", change));
+	if (hold != NULL) {
+		pid = drive_background(d, &in, &out, hold);
+		ATF_CHECK_STREQ("ready", line_of(out));
+	}
+	if (!live)
+		drive_release(d);
+	ATF_CHECK_MSG(drive_clean(d, live, true, LISTED("d")), "%s, %s: %s: "
+	    "%s", change, live ? "live" : "stopped", d->code, d->text);
+	if (pid != -1) {
+		close(in);
+		close(out);
+		ATF_REQUIRE_EQ(pid, waitpid(pid, NULL, 0));
+	}
+	drive_release(d);
+	drive_erase(d);
+}
+
+CASE(deep_folders, "as deep as a session likes: a stack is no bound")
+{
+	static const char	hold[] = "cd d; while cd -P a; do :; done "
+	    "2>/dev/null; echo ready; read x";
+	struct drive		d = { .uid = 1001, .gid = 1001 };
+
+	begin_small();
+	deep(&d, NULL, "rm -r d; " DEEP(2000), NULL, false);
+	deep(&d, NULL, "rm -r d; " DEEP(10000), NULL, true);
+	/* Each level takes as long as the path to it. */
+	deep(&d, DEEP(400), "mv d e", NULL, false);
+	deep(&d, DEEP(400), "cd d; while cd -P a; do :; done 2>/dev/null; "
+	    "echo x >x", hold, true);
+	/* What is not discarded itself has to be looked through. */
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "mv d e; rm -r d2; mkdir d2; echo n "
+	    ">d2/n; mkdir -p z/$(printf 'a/%%.0s' $(seq 2500))"));
+	drive_release(&d);
+	if (!drive_clean(&d, false, true, LISTED("d2")))
+		ATF_CHECK_MSG(strcmp(d.code, "mount.clean") == 0 &&
+		    strstr(d.text, "more than 4095 bytes") != NULL,
+		    "%s: %s", d.code, d.text);
+	ATF_CHECK_MSG(drive_clean(&d, false, true, LISTED("")), "%s: %s",
+	    d.code, d.text);
+	drive_erase(&d);
+	end_small();
+}
+
 EACH(landed_live, "every kind of change landed, live",
     landed(&d, changes[i], LIVE))
 EACH(discarded_held, "every kind discarded, everything held open",
@@ -538,6 +614,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, paths_refused);
 	ATF_TP_ADD_TC(tp, full);
 	ATF_TP_ADD_TC(tp, cut_short);
+	ATF_TP_ADD_TC(tp, deep_folders);
 	ATF_TP_ADD_TC(tp, landed_live);
 	ATF_TP_ADD_TC(tp, discarded_held);
 	return (atf_no_error());
