@@ -459,8 +459,10 @@ prep_run(struct child *c)
 
 	for (i = 0; i < LIMIT_ROOTS; i++)
 		p.root[i] = -1;
-	if (prep_uid(p.m) == -1 || prep_folders(&p) == -1 ||
-	    prep_ro(&p) == -1 || prep_build(&p) == -1 ||
+	/* Init's descriptors, of which those of read-only paths come first,
+	 * may be waited for as soon as a folder is looked at. */
+	if (prep_uid(p.m) == -1 || prep_ro(&p) == -1 ||
+	    prep_folders(&p) == -1 || prep_build(&p) == -1 ||
 	    prep_hides(&p) == -1 || prep_store(&p) == -1)
 		return (-1);
 	/*

@@ -418,6 +418,12 @@ CASE(roots, "several roots: nested, the same, others than init opened")
 	/* The same folder under another name. */
 	ATF_REQUIRE_EQ(0, mount(proj, again, NULL, MS_BIND, NULL));
 	with_roots(again, again, 1, "mount.project");
+	d.more[0] = again;
+	d.ro[0] = "/missing";
+	d.ro[1] = "/usr/share";
+	ATF_CHECK(!drive_start(&d));
+	ATF_CHECK_STREQ("mount.project", d.code);
+	d = (struct drive){ .uid = 1001, .gid = 1001 };
 	ATF_REQUIRE_EQ(0, umount2(again, 0));
 	with_roots(two, proj, 1, "mount.identity");
 	with_roots(two, "/", 1, "mount.identity");
