@@ -68,6 +68,34 @@ mark_get(int dir, enum xattr mark, char *path)
 	return (1);
 }
 
+/* Which session's, for a message: the path that it was opened by. */
+static const char *
+store_path(int store)
+{
+	char	path[PATH_MAX];
+	ssize_t	len;
+
+	len = readlinkat(AT_FDCWD, fdpath(store).s, path, sizeof(path) - 1);
+	if (len == -1)
+		return (shown(mountd.state));
+	path[len] = '\0';
+	return (shown(path));
+}
+
+static int
+layer_fault(int store)
+{
+	return (fault_errno("mount.layer", "the layers of the session, in %s",
+	    store_path(store)));
+}
+
+static int
+stage_fault(int store)
+{
+	return (fault_errno("mount.layer", "where the session's landings are "
+	    "prepared, %s/stage", store_path(store)));
+}
+
 static int
 layer_folder(int store, unsigned int n)
 {
@@ -253,16 +281,16 @@ layer_root(int store, unsigned int *n, char *at)
 	return (0);
 }
 
-size_t
+int
 layer_roots(int store)
 {
 	char		at[PATH_MAX];
 	unsigned int	n;
-	size_t		count = 0;
+	int		count = 0, r;
 
-	for (n = LAYER_ROOT; layer_root(store, &n, at) == 1; n++)
+	for (n = LAYER_ROOT; (r = layer_root(store, &n, at)) == 1; n++)
 		count++;
-	return (count);
+	return (r == 0 ? count : layer_fault(store));
 }
 
 int
@@ -272,7 +300,7 @@ layer_of_root(int store, const char *path, unsigned int *n, bool *first)
 	int	r;
 
 	if (layer_project(store, project) == -1)
-		return (fault_errno("mount.layer", "the session's folder"));
+		return (layer_fault(store));
 	if ((r = layer_find(store, path, n)) == -1)
 		return (-1);
 	*first = strcmp(path, project) == 0;
@@ -294,7 +322,7 @@ stage_open(int store, uid_t uid)
 	fd = openat(store, "stage",
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd == -1)
-		return (fault_errno("mount.layer", "the session's stage"));
+		return (stage_fault(store));
 	if (fstat(fd, &st) == -1 || st.st_uid != uid) {
 		close(fd);
 		return (fault("mount.owner", "this session is not uid %u's",
@@ -311,11 +339,11 @@ stage_make(int store, uid_t uid, gid_t gid)
 	int		fd;
 
 	if (mkdirat(store, "stage", 0700) == -1 && errno != EEXIST)
-		return (fault_errno("mount.layer", "the session's stage"));
+		return (stage_fault(store));
 	if (fstatat(store, "stage", &st, AT_SYMLINK_NOFOLLOW) == -1 ||
 	    (st.st_uid == mountd.uids[UID_MOUNTD] &&
 	    fchownat(store, "stage", uid, gid, AT_SYMLINK_NOFOLLOW) == -1))
-		return (fault_errno("mount.layer", "the session's stage"));
+		return (stage_fault(store));
 	if ((fd = stage_open(store, uid)) == -1)
 		return (-1);
 	close(fd);
@@ -358,14 +386,17 @@ layer_in_use(int store)
 {
 	char		at[PATH_MAX];
 	unsigned int	n;
-	int		tmpfs, upper, r = 0;
+	int		tmpfs, upper, there, r = 0;
 
 	tmpfs = fs_tmpfs("mode=0700", 0, "asking for a layer in use");
 	if (tmpfs == -1)
 		return (-1);
-	for (n = 0; r == 0 && layer_at(store, n, at) == 1; n++) {
-		if ((upper = layer_upper(store, n)) == -1)
-			continue;
+	for (n = 0; r == 0 && (there = layer_at(store, n, at)) != 0; n++) {
+		if (there == -1 || (upper = layer_upper(store, n)) == -1) {
+			/* Not known is not unused. */
+			r = layer_fault(store);
+			break;
+		}
 		r = upper_in_use(upper, tmpfs);
 		close(upper);
 	}

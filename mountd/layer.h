@@ -44,8 +44,8 @@ int	layer_set_root(int store, unsigned int n);
 /* From *n on, the next root's layer: 1, its path in at[PATH_MAX]; 0 none; -1
  * errno. */
 int	layer_root(int store, unsigned int *n, char *at);
-/* How many there are. */
-size_t	layer_roots(int store);
+/* How many there are; -1 fault. */
+int	layer_roots(int store);
 /* The layer of the root at this path: its number, and whether it is the
  * first's; -1 fault. */
 int	layer_of_root(int store, const char *path, unsigned int *n,

@@ -294,9 +294,13 @@ snap_known(struct build *b, int store, int real)
 int
 snap_lower(struct build *b, int store, const char *project, int real)
 {
-	/* Of several roots none has a copy: plan_root refuses them. */
-	if (!mode_user() || layer_roots(store) > 1)
+	int	roots;
+
+	if (!mode_user())
 		return (real);
+	/* Of several roots none has a copy: plan_root refuses them. */
+	if ((roots = layer_roots(store)) == -1 || roots > 1)
+		return (roots == -1 ? -1 : real);
 	if (b->snap == -1 && snap_open(b, store) == -1) {
 		if (errno != ENOENT)
 			return (snap_fault(project));

@@ -506,6 +506,13 @@ CASE(twice, "two starts of one session, and a layer in two suites")
 	ATF_CHECK(strstr(d.text, "end its processes") != NULL);
 	struct m_SID sid = { .session = d.id };
 	REFUSED("mount.busy", drive_ask(&d, MSG_ERASE, -1, &sid, MSG_ERASED));
+	/* One of its layers cannot be looked at: that is no "not mounted". */
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s' && mv 0 zero && "
+	    "echo file >0", test_scratch(), d.id));
+	REFUSED("mount.layer", drive_ask(&d, MSG_ERASE, -1, &sid, MSG_ERASED));
+	ATF_CHECK_MSG(strstr(d.text, d.id) != NULL, "%s", d.text);
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s' && rm 0 && mv zero 0",
+	    test_scratch(), d.id));
 	ATF_CHECK_EQ(0, drive_sh(&e, "echo still >still"));
 	drive_kill(&e);
 	d = (struct drive){ .uid = 1001, .gid = 1001 };
