@@ -15,8 +15,8 @@
 #include "mountd.h"
 #include "point.h"
 
-/* Half of the memory at most, all together: a full /tmp must not take the
- * machine with it. */
+/* Half of the memory at most, with /dev/shm, by one session: a full /tmp must
+ * not take the machine with it. Of several each can fill as much. */
 #define TMP_OPTIONS	"mode=1777,size=25%,nr_inodes=1m,uid=0,gid=0"
 #define RUN_OPTIONS	"mode=0755,size=10%,nr_inodes=64k,uid=0,gid=0"
 

@@ -73,6 +73,25 @@ fd_compare(const void *a, const void *b)
 	return (*(const int *)a - *(const int *)b);
 }
 
+void
+fds_keep(int *keep, size_t n)
+{
+	unsigned int	from = 3;
+	size_t		i;
+
+	qsort(keep, n, sizeof(*keep), fd_compare);
+	for (i = 0; i < n; i++) {
+		if (keep[i] < (int)from)
+			continue;	/* not open, or twice */
+		if (keep[i] > (int)from)
+			syscall(SYS_close_range, from,
+			    (unsigned int)keep[i] - 1, 0);
+		from = (unsigned int)keep[i] + 1;
+	}
+	if (syscall(SYS_close_range, from, ~0U, 0) == -1)
+		_exit(1);
+}
+
 /*
  * Other sessions' clones and sockets are none of this child's: as long as it
  * held one, that session could not end.
@@ -82,7 +101,6 @@ child_close_others(const struct child *c)
 {
 	const struct session	*s = c->s;
 	int			*keep;
-	unsigned int		 from = 3;
 	size_t			 i, n = 0;
 
 	keep = calloc(CLONE_COUNT + 9 + (s != NULL ? s->nkept : 0),
@@ -100,17 +118,7 @@ child_close_others(const struct child *c)
 		keep[n++] = s->clone[i];
 	for (i = 0; s != NULL && s->mounted && i < s->nkept; i++)
 		keep[n++] = s->kept[i].fd;
-	qsort(keep, n, sizeof(*keep), fd_compare);
-	for (i = 0; i < n; i++) {
-		if (keep[i] < (int)from)
-			continue;	/* not open, or twice */
-		if (keep[i] > (int)from)
-			syscall(SYS_close_range, from,
-			    (unsigned int)keep[i] - 1, 0);
-		from = (unsigned int)keep[i] + 1;
-	}
-	if (syscall(SYS_close_range, from, ~0U, 0) == -1)
-		_exit(1);
+	fds_keep(keep, n);
 	free(keep);
 }
 
@@ -300,8 +308,11 @@ job_on_text(struct peer *p, struct msg *msg)
 static void
 job_on_end(struct peer *p, struct msg *msg)
 {
+	struct job	*j = p->ctx;
+
 	job_on_answer(p, msg);
-	session_relay(p->ctx, MSG_END, NULL);
+	j->ended = true;
+	session_relay(j, MSG_END, NULL);
 }
 
 static void
@@ -342,11 +353,38 @@ static const struct peer_ops job_ops = {
 	.gone = job_gone,
 };
 
+static const char *
+job_work(const struct job *j)
+{
+	static const struct {
+		uint32_t	 type;
+		const char	*work;
+	} works[] = {
+		{ MSG_PREP,	"making the session's mounts" },
+		{ MSG_VIEW,	"opening the session's changes" },
+		{ MSG_OUTSIDE,	"opening what is changed outside" },
+		{ MSG_CLEAN,	"taking what landed or was discarded out of "
+		    "the session" },
+		{ MSG_RELEASE,	"ending the session's mounts" },
+		{ MSG_ERASE,	"removing the session's layer" },
+		{ MSG_REFRESH,	"showing the session what is new" },
+		{ MSG_PROBE,	"trying what the kernel has" },
+		{ MSG_MEASURE,	"measuring the session's layer" },
+		{ MSG_EXPLAIN,	"looking at what the session sees" },
+	};
+	size_t	i;
+
+	for (i = 0; i < sizeof(works) / sizeof(works[0]); i++)
+		if (works[i].type == j->type)
+			return (works[i].work);
+	return ("a request");
+}
+
 /* How the child ended, where it did not say so itself. */
 static void
 job_ended(struct job *j, int status)
 {
-	char	text[128];
+	char	text[256];
 
 	j->reaped = true;
 	stage_clear(j->pid);
@@ -356,8 +394,10 @@ job_ended(struct job *j, int status)
 		job_text(j, "mount.timeout", "a filesystem does not answer: "
 		    "nothing in ten seconds");
 	else if (WIFSIGNALED(status)) {
-		snprintf(text, sizeof(text), "mountd's process for it was "
-		    "ended by signal %d", WTERMSIG(status));
+		snprintf(text, sizeof(text), "%s: mountd's process for it "
+		    "was ended by signal %d: try again; where that ends the "
+		    "same way and the machine has memory left, it is a fault "
+		    "of sbx's to be reported", job_work(j), WTERMSIG(status));
 		job_text(j, "mount.failed", text);
 	}
 	/* What it said last may still be on its way. */

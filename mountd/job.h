@@ -24,6 +24,7 @@ struct job {
 	bool		 reaped, late;
 	bool		 undo;		/* erases what a refused PREP made */
 	bool		 early;		/* was the spare one */
+	bool		 ended;		/* its END was sent */
 	uint32_t	 answer;	/* the message that ends it well; 0 */
 	char		*code, *text;	/* the one that does not */
 	struct jobfd	*fds;		/* until the answer is there */

@@ -25,6 +25,9 @@ struct mountd {
 };
 extern struct mountd mountd;
 
+/* In a process of our own: closes all but these, and what is below 3. */
+void	fds_keep(int *, size_t);
+
 /* In a request's child: still at work, its ten seconds begin anew. */
 void	child_alive(void);
 

@@ -157,6 +157,11 @@ plan_answers(int fd)
 	if (pipe2(p, O_CLOEXEC) == -1)
 		return (false);
 	if ((pid = fork()) == 0) {
+		/* It may outlive us, and must hold neither a mount of the
+		 * session's nor its lock. */
+		int	keep[] = { fd, p[1] };
+
+		fds_keep(keep, 2);
 		if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC,
 		    STATX_BASIC_STATS, &sx) == 0)
 			(void)!write(p[1], &c, 1);

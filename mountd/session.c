@@ -15,6 +15,7 @@
 
 #include "../common/ids.h"
 #include "../common/log.h"
+#include "fault.h"
 #include "job.h"
 #include "mountd.h"
 #include "spare.h"
@@ -137,29 +138,36 @@ session_adopt(const struct m_PREP *m, int store, bool fresh, bool settled)
 	return (s);
 }
 
+static void
+session_unopened(const struct session *s, uint32_t id, int e)
+{
+	char	text[LIMIT_MESSAGE + 1];
+
+	if (e == EWOULDBLOCK)
+		snprintf(text, sizeof(text), "the session's layer is in use "
+		    "by another suite with the same state folder");
+	else if (e == ENOENT)
+		snprintf(text, sizeof(text), "this session has no layer: its "
+		    "folder %s/s/%s is gone, and nothing can be done but "
+		    "remove the session", shown(mountd.state), s->id);
+	else
+		snprintf(text, sizeof(text), "the session's folder, %s/s/%s: "
+		    "%s: look at what lies there", shown(mountd.state), s->id,
+		    strerror(e));
+	refuse(id, s->id, e == EWOULDBLOCK ? "mount.busy" :
+	    e == ENOSPC || e == EDQUOT ? "state.full" : "mount.layer", text);
+}
+
 /* Opens and locks s/ID for a request; false: it was refused. */
 static bool
 session_lock(struct session *s, uint32_t id, bool make)
 {
-	char	text[256];
-	int	e;
-
 	if (s->store != -1)
 		return (true);
 	s->store = store_open(s->id, make, &s->fresh);
-	if (s->store != -1)
-		return (true);
-	if ((e = errno) == EWOULDBLOCK)
-		refuse(id, s->id, "mount.busy", "the session's layer is in "
-		    "use by another suite with the same state folder");
-	else {
-		snprintf(text, sizeof(text), e == ENOENT ?
-		    "this session has no layer" : "the session's folder in "
-		    "the state: %s", strerror(e));
-		refuse(id, s->id, e == ENOSPC || e == EDQUOT ?
-		    "state.full" : "mount.layer", text);
-	}
-	return (false);
+	if (s->store == -1)
+		session_unopened(s, id, errno);
+	return (s->store != -1);
 }
 
 /* The session that a request is for, if it may have one now. */
@@ -361,18 +369,22 @@ mountd_on_erase(struct peer *p, struct msg *msg)
 		session_run(s, msg, erase_run);
 }
 
+/* What could not be tried, for a doctor who waits for the end of it. */
+static void
+probe_failed(uint32_t id, const char *why)
+{
+	struct m_TEXT	t = { .level = "fail", .what = "mounts", .text = why };
+
+	peer_send(broker, MSG_TEXT, id, -1, &t);
+	peer_send(broker, MSG_END, id, -1, NULL);
+}
+
 static void
 mountd_on_probe(struct peer *p, struct msg *msg)
 {
-	struct m_TEXT	t = {
-		.level = "fail", .what = "mounts", .text = "no process to "
-		"try them: the machine is out of memory or processes"
-	};
-
-	if (job_start(NULL, msg, probe_run) != NULL)
-		return;
-	peer_send(p, MSG_TEXT, msg->id, -1, &t);
-	peer_send(p, MSG_END, msg->id, -1, NULL);
+	(void)p;
+	if (job_start(NULL, msg, probe_run) == NULL)
+		probe_failed(msg->id, no_process);
 }
 
 /* No session's: it only reads, beside whatever is at work. */
@@ -532,6 +544,8 @@ session_job_over(struct job *j)
 		if (j->answer == 0 && (j->type == MSG_MEASURE ||
 		    j->type == MSG_EXPLAIN || j->type == MSG_REFRESH))
 			refuse(j->id, NULL, job_code(j), job_why(j));
+		else if (!j->ended && j->type == MSG_PROBE)
+			probe_failed(j->id, job_why(j));
 		return;
 	}
 	s->job = NULL;

@@ -3,8 +3,10 @@
  * a layer's filesystem must be able to do.
  */
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 
 #include <errno.h>
@@ -335,6 +337,127 @@ CASE(probe, "PROBE tells what works, a line each")
 	drive_end();
 }
 
+/* The next process that mountd forks dies before it has done anything. The one
+ * that is made beforehand is there. */
+static void
+fork_watch(void)
+{
+	ATF_REQUIRE_EQ(0, test_sh("until pgrep -P %d >/dev/null; do "
+	    "sleep 0.01; done", (int)drive_mountd.pid));
+	ATF_REQUIRE_EQ(0, ptrace(PTRACE_SEIZE, drive_mountd.pid, NULL,
+	    PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE));
+}
+
+static void
+fork_kill(void)
+{
+	unsigned long	child = 0;
+	pid_t		pid = drive_mountd.pid;
+	int		status;
+
+	for (;;) {
+		ATF_REQUIRE_EQ(pid, waitpid(pid, &status, __WALL));
+		ATF_REQUIRE(WIFSTOPPED(status));
+		if (status >> 16 != 0)
+			break;
+		ATF_REQUIRE_EQ(0, ptrace(PTRACE_CONT, pid, NULL,
+		    (long)WSTOPSIG(status)));
+	}
+	ATF_REQUIRE_EQ(0, ptrace(PTRACE_GETEVENTMSG, pid, NULL, &child));
+	ATF_REQUIRE_EQ((pid_t)child, waitpid((pid_t)child, &status, __WALL));
+	ATF_REQUIRE_EQ(0, kill((pid_t)child, SIGKILL));
+	do
+		ATF_REQUIRE_EQ((pid_t)child, waitpid((pid_t)child, &status,
+		    __WALL));
+	while (WIFSTOPPED(status));
+	ATF_REQUIRE_EQ(0, ptrace(PTRACE_DETACH, pid, NULL, NULL));
+}
+
+CASE(probe_killed, "a doctor whose process dies hears so, and the next one "
+    "works")
+{
+	const struct m_TEXT	*t;
+	struct msg		 msg;
+	uint32_t		 type;
+
+	drive_begin();
+	fork_watch();
+	test_send(&drive_mountd, MSG_PROBE, 6, -1, NULL);
+	fork_kill();
+	test_expect(&drive_mountd, MSG_TEXT, &msg);
+	t = msg.body;
+	ATF_CHECK_EQ(6, msg.id);
+	ATF_CHECK_STREQ("fail", t->level);
+	ATF_CHECK_MSG(strstr(t->text, "trying what the kernel has") != NULL &&
+	    strstr(t->text, "signal 9: try again") != NULL, "%s", t->text);
+	msg_free(&msg);
+	test_expect(&drive_mountd, MSG_END, &msg);
+	msg_free(&msg);
+	test_send(&drive_mountd, MSG_PROBE, 7, -1, NULL);
+	test_expect(&drive_mountd, MSG_TEXT, &msg);
+	t = msg.body;
+	ATF_CHECK_STREQ("ok", t->level);
+	msg_free(&msg);
+	for (type = 0; type != MSG_END; msg_free(&msg)) {
+		const char *why = NULL;
+
+		ATF_REQUIRE_EQ(1, imsg_recv(&drive_mountd.ib, &msg, 9000,
+		    &why));
+		type = msg.type;
+	}
+	drive_end();
+}
+
+/* A filesystem whose server says nothing: what is returned is its end. */
+static int
+silent(const char *point)
+{
+	char	opts[128], dev[64];
+	FILE	*f;
+	int	fd;
+
+	ATF_REQUIRE_EQ(0, test_sh("truncate -s 64k '%s/img' && "
+	    "mkdir '%s/silent' && losetup -f --show '%s/img' >'%s/loop'", IN,
+	    IN, IN, IN));
+	ATF_REQUIRE((f = fopen(test_path("loop"), "re")) != NULL);
+	ATF_REQUIRE_EQ(1, fscanf(f, "%63s", dev));
+	fclose(f);
+	ATF_REQUIRE_MSG((fd = open("/dev/fuse", O_RDWR | O_CLOEXEC)) != -1,
+	    "/dev/fuse: %s", strerror(errno));
+	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40755,user_id=0,"
+	    "group_id=0,allow_other", fd);
+	ATF_REQUIRE_MSG(mount(dev, point, "fuseblk", MS_NOSUID | MS_NODEV,
+	    opts) == 0, "fuseblk: %s", strerror(errno));
+	return (fd);
+}
+
+CASE(unanswered, "who asks a filesystem that may not answer holds nothing")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+	int		fd;
+
+	fd = silent(test_path("silent"));
+	drive_begin();
+	drive_namespaces(&d);
+	drive_prep(&d);
+	/* Until it has two, beside 0 to 2: it has a second, then is gone. */
+	ATF_CHECK_EQ_MSG(0, test_sh("until [ -n \"${p:-}\" ]; do "
+	    "for c in $(pgrep -P %d); do p=$(pgrep -P $c) && break; done; "
+	    "done; while n=$(ls /proc/$p/fd 2>/dev/null | wc -l) && "
+	    "[ $n != 0 ]; do [ $n -gt 5 ] || exit 0; last=$n; done; "
+	    "echo $last; exit 1", (int)drive_mountd.pid), "it keeps more");
+	drive_send_all(&d);
+	ATF_REQUIRE_MSG(drive_await(&d), "%s: %s", d.code, d.text);
+	ATF_CHECK_MSG(strstr(d.notes, "silent: a filesystem of type fuseblk "
+	    "is not shown") != NULL, "%s", d.notes);
+	drive_release(&d);
+	drive_erase(&d);
+	drive_end();
+	close(fd);
+	ATF_CHECK_EQ(0, umount2(test_path("silent"), MNT_DETACH));
+	ATF_CHECK_EQ(0, test_sh("losetup -d $(cat '%s/loop')", IN));
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, submounts);
@@ -349,5 +472,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, state_ramfs);
 	ATF_TP_ADD_TC(tp, state_full);
 	ATF_TP_ADD_TC(tp, probe);
+	ATF_TP_ADD_TC(tp, probe_killed);
+	ATF_TP_ADD_TC(tp, unanswered);
 	return (atf_no_error());
 }
