@@ -1,7 +1,8 @@
 /*
  * In a user's own suite: the machine's sockets that a session would reach
  * through the read-only clone (rest.h). Those that are bound are known by
- * their names, and covered; what is made later is not.
+ * their names, and covered where these are absolute; what is made later, or was
+ * bound by a name from a working directory that nobody knows, is not.
  */
 #ifndef MOUNTD_SOCKETS_H
 #define MOUNTD_SOCKETS_H
