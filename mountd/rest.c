@@ -142,24 +142,53 @@ rest_bare(const struct plan *p, const char *path)
 	    in->kind == PLACE_FILE);
 }
 
-/* A path that is not there can be hidden by a mask only, which needs an
- * overlay to lie in. */
-static void
+/*
+ * Without an overlay there is no mask, only a cover on what has the name now.
+ * A file that is saved anew is another one, without it, and nobody would hear
+ * of that: refused. A folder seldom is, and what is not there may never be: its
+ * owner is told.
+ */
+static int
+rest_hide(struct plan *p, const struct build *b, const char *path)
+{
+	struct stat	 st;
+	char		 dir[PATH_MAX], *slash;
+	const char	*in;
+
+	if (fstatat(mountd.root, path + 1, &st, AT_SYMLINK_NOFOLLOW) == -1) {
+		plan_note(p, "hide %s: it is not there now, and would "
+		    "show if it was made while the session runs", shown(path));
+		return (0);
+	}
+	if (S_ISDIR(st.st_mode)) {
+		plan_note(p, "hide %s: another folder in its place would show "
+		    "while the session runs", shown(path));
+		return (0);
+	}
+	strlcpy(dir, path, sizeof(dir));
+	if ((slash = strrchr(dir, '/')) != NULL)
+		slash[slash == dir] = '\0';
+	in = rest_mounted(b, dir);
+	return (fault("mount.hide", "hide %s: %s is mounted in %s, so that a "
+	    "suite of one's own can hide only the file that is there now, and "
+	    "not one that is saved in its place: hide a folder that it is in, "
+	    "unmount the other, or have root start sbxd", shown(path),
+	    in != NULL ? shown(in) : "something", shown(dir)));
+}
+
+static int
 rest_hides(struct plan *p, const struct build *b)
 {
-	const char	*path;
-	struct stat	 st;
-	size_t		 i;
+	const struct hidden	*h;
+	size_t			 i;
 
 	for (i = 0; i < b->hides.n; i++) {
-		path = b->hides.v[i].path;
-		if (!b->hides.v[i].gone && fresh_over(path) == NULL &&
-		    rest_bare(p, path) && fstatat(mountd.root, path + 1,
-		    &st, AT_SYMLINK_NOFOLLOW) == -1)
-			plan_note(p, "hide %s: it is not there now, and would "
-			    "show if it was made while the session runs",
-			    shown(path));
+		h = &b->hides.v[i];
+		if (!h->gone && fresh_over(h->path) == NULL &&
+		    rest_bare(p, h->path) && rest_hide(p, b, h->path) == -1)
+			return (-1);
 	}
+	return (0);
 }
 
 static int
@@ -214,7 +243,8 @@ rest_missing(struct plan *p, const struct build *b)
 	}
 	if (asprintf(&p->missing, "no overlay can lie on folders that a "
 	    "filesystem is mounted in: %s: FIFOs there can be read, and "
-	    "sockets used that were made or moved since the start", dirs) ==
+	    "sockets used that were made or moved since the start, or bound "
+	    "by a relative path", dirs) ==
 	    -1)
 		p->missing = NULL;
 }
@@ -222,9 +252,8 @@ rest_missing(struct plan *p, const struct build *b)
 int
 rest_plan(struct plan *p, const struct build *b)
 {
-	if (rest_places(p, b) == -1)
+	if (rest_places(p, b) == -1 || rest_hides(p, b) == -1)
 		return (-1);
-	rest_hides(p, b);
 	rest_missing(p, b);
 	return (0);
 }

@@ -318,6 +318,52 @@ tree_body()
 	own_end
 }
 
+atf_test_case bare
+bare_head()
+{
+	atf_set descr "a folder that a filesystem is mounted in: sockets by \
+whatever path they were bound, and what can be hidden there"
+	atf_set require.user root
+	atf_set timeout 120
+}
+bare_body()
+{
+	own_begin
+	top=/srv
+	mount -t tmpfs -o mode=755 sbx-test "$top"
+	mkdir -p "$top/x/m" "$top/x/d"
+	mount -t tmpfs sbx-test "$top/x/m"
+	echo old >"$top/x/secret"
+	echo in >"$top/x/d/f"
+	ln -s x "$top/l"
+	mkfifo listen.in
+	sock listen "$top/x/s1" "$top/x/./s2" "$top/l/s3" "$top/l/../x//s4" \
+	    <listen.in >listen.out &
+	listener=$!
+	exec 8>listen.in
+	int_wait_file listen.out listening
+	chmod 777 "$top/x/"s?
+	run -- sh -c 'for n in 1 2 3 4; do "$1" reach "$0/x/s$n"; done; ls "$0/x"' \
+	    "$top" "$tools/sock" >out 2>err 8>&- || :
+	exec 8>&-
+	wait "$listener" || :
+	atf_check -o match:'^secret$' -o match:'^s4$' -o not-match:' reached' \
+	    cat out
+	atf_check -o not-match:'^reached' cat listen.out
+	# Its owner saves it anew, and it is another file.
+	int_refused 125 "hide $top/x/secret: $top/x/m is mounted in $top/x" \
+	    run --hide "$top/x/secret" -- true
+	int_refused 125 'hide a folder that it is in' \
+	    run --hide "$top/l/secret" -- true
+	run --hide "$top/x/d" --hide "$top/x/none" -- ls -A "$top/x/d" \
+	    >out 2>err || atf_fail "$(cat err)"
+	atf_check -o empty cat out
+	atf_check -o match:"hide $top/x/d: another folder in its place" \
+	    -o match:"hide $top/x/none: it is not there now" cat err
+	umount "$top/x/m" "$top" || atf_fail "something holds it"
+	own_end
+}
+
 atf_test_case mounts
 mounts_head()
 {
@@ -752,7 +798,7 @@ lost_body()
 
 atf_init_test_cases()
 {
-	for c in embedded clients refused places tree mounts stopped \
+	for c in embedded clients refused places tree bare mounts stopped \
 	    stopped_vfork stopped_hidden stopped_exec stopped_early delegated \
 	    explained later lost; do
 		atf_add_test_case "$c"
