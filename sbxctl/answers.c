@@ -39,8 +39,10 @@ static bool
 answer_take(struct filter *f, enum filter_answer kind)
 {
 	f->in_state = IN_GROUND;
-	if (kind < ANSWER_KINDS && f->asked[kind] > 0)
+	if (kind < ANSWER_KINDS && f->asked[kind] > 0) {
 		f->asked[kind]--;
+		f->answered = true;
+	}
 	return (kind == ANSWER_OK);
 }
 

@@ -93,14 +93,22 @@ char
 choice_ask(const char *question, const char *const *words)
 {
 	char	line[256], answer = 0;
-	bool	settled;
+	bool	settled, unseen;
 
 	choice_signal = 0;
 	choice_signals(choice_on_signal);
 	/* What was typed before the question is no answer to it, nor what the
 	 * terminal sends on a session's word. */
 	fflush(stdout);
-	settled = terminal_settle(STDIN_FILENO, STDOUT_FILENO);
+	settled = terminal_settle(STDIN_FILENO, STDOUT_FILENO, &unseen);
+	if (unseen) {
+		if (choice_signal == 0)
+			say("the terminal has answered before and does not "
+			    "now: as it may not show a question, none is "
+			    "asked");
+		choice_signals(SIG_DFL);
+		return (0);
+	}
 	tcflush(STDIN_FILENO, TCIFLUSH);
 	do {
 		printf("%s", question);

@@ -417,6 +417,9 @@ reset_colours(struct filter *f, struct text *t)
 			text_add(t, "\033]%u\033\\", 110 + i);
 	if (f->colours & 1U << 31)
 		text_add(t, "\033]104\033\\");
+	if (f->palette)
+		text_add(t, "\033]R\033\\");
+	f->palette = false;
 }
 
 size_t
@@ -424,9 +427,11 @@ filter_reset(struct filter *f, char *out, size_t size)
 {
 	struct text	t = { out, size, 0 };
 
-	if (f->open)
-		text_add(&t, "\033\\");
-	f->open = false;
+	/* Should the terminal take something for a string that is none here
+	 * it would take all that we say for it, too. */
+	if (f->seen || f->open)
+		text_add(&t, "\030\033\\");
+	f->open = f->seen = false;
 	f->state = FILTER_GROUND;
 	f->esc = false;
 	f->holdlen = f->unitlen = 0;

@@ -40,9 +40,7 @@ is_control(uint8_t b)
 
 /*
  * Lets go of what is held without passing the sequence on. Controls inside a
- * sequence are carried out by terminals on their own, so they stay. If the
- * terminal still is inside a string, its end is given to it: it never sees
- * the ESC that ended it here.
+ * sequence are carried out by terminals on their own, so they stay.
  */
 static void
 hold_drop(struct filter *f, struct sinkbuf *sb)
@@ -54,9 +52,6 @@ hold_drop(struct filter *f, struct sinkbuf *sb)
 			put(sb, &f->hold[i], 1);
 	f->holdlen = 0;
 	f->spoilt = false;
-	if (f->open)
-		put(sb, "\033\\", 2);
-	f->open = false;
 }
 
 static void
@@ -64,7 +59,7 @@ hold_pass(struct filter *f, struct sinkbuf *sb)
 {
 	put(sb, f->hold, f->holdlen);
 	f->holdlen = 0;
-	f->open = false;
+	f->seen = true;
 }
 
 static void
@@ -102,6 +97,22 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 /*
  * Strings: OSC, DCS, APC, PM, SOS
  */
+/*
+ * Whatever has ended one here, the terminal is given the end that each knows:
+ * tmux and screen stay in a string at another sequence's ESC, kitty at CAN,
+ * and many at the C1 control that is made for it. All that follows would be
+ * the string's there, the owner's question too.
+ */
+static void
+string_close(struct filter *f, struct sinkbuf *sb)
+{
+	if (!f->open)
+		return;
+	string_note(f);
+	put(sb, "\033\\", 2);
+	f->open = false;
+}
+
 static bool
 osc_forbidden(const struct filter *f)
 {
@@ -142,20 +153,21 @@ string_open(struct filter *f, struct sinkbuf *sb)
 	f->state = FILTER_STRING;
 }
 
-/* A string's end has come, in n bytes at p (ESC \\, BEL or ST). */
+/* A string's end has come: BEL, ESC \\ or ST. */
 static void
-string_end(struct filter *f, struct sinkbuf *sb, const uint8_t *p, size_t n)
+string_end(struct filter *f, struct sinkbuf *sb, unsigned int code)
 {
 	if ((f->state == FILTER_NUMBER && osc_forbidden(f)) ||
 	    (f->state == FILTER_KIND && !f->raw))
 		string_refuse(f, sb, FILTER_GROUND);
 	else if (f->state == FILTER_NUMBER || f->state == FILTER_KIND)
 		string_open(f, sb);
-	if (f->state == FILTER_STRING) {
+	if (f->open && code == BEL) {
 		string_note(f);
-		put(sb, p, n);
+		put(sb, "\a", 1);
+		f->open = false;
 	}
-	f->open = false;
+	string_close(f, sb);
 	f->state = FILTER_GROUND;
 }
 
@@ -167,7 +179,7 @@ osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	enum string_verdict	verdict;
 
 	hold_add(f, p, n);
-	if (code >= '0' && code <= '9' && !f->notice) {
+	if (code >= '0' && code <= '9' && !f->notice && f->last != 'P') {
 		f->given = true;
 		if (f->number <= 0xffff)
 			f->number = f->number * 10 + (code - '0');
@@ -184,6 +196,11 @@ osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		string_refuse(f, sb, FILTER_DROP);
 	else if (verdict == STRING_PASS)
 		string_open(f, sb);
+	if (!f->given && !f->raw && f->open) {
+		f->palette = true;
+		string_close(f, sb);
+		f->state = FILTER_GROUND;
+	}
 }
 
 /*
@@ -216,18 +233,12 @@ static void
 esc_begin(struct filter *f, struct sinkbuf *sb)
 {
 	/* A sequence cut short by another is void, here as there. */
-	if (f->state != FILTER_GROUND && f->state != FILTER_STRING) {
-		bool	open = f->open;
-
-		f->open = false;
-		if (f->state == FILTER_NUMBER || f->state == FILTER_KIND)
-			f->holdlen = 0;
-		hold_drop(f, sb);
-		f->open = open;
-	}
+	if (in_string(f))
+		f->holdlen = 0;
+	string_close(f, sb);
+	hold_drop(f, sb);
 	f->state = FILTER_ESC;
-	f->holdlen = 0;
-	f->spoilt = false;
+	f->seen = f->seen || f->raw;
 }
 
 /* ESC x, or its C1 form: what follows. True if it is a sequence's start. */
@@ -251,6 +262,14 @@ esc_introduces(struct filter *f, struct sinkbuf *sb, unsigned int c)
 			string_open(f, sb);
 		else
 			string_refuse(f, sb, FILTER_DROP);
+		return (true);
+	case 'k':
+		/* screen's and tmux's title: a string there and nowhere else,
+		 * which ends at nothing but its own end. */
+		if (f->raw)
+			break;
+		string_begin(f, (uint8_t)c);
+		string_refuse(f, sb, FILTER_DROP);
 		return (true);
 	}
 	return (false);
@@ -281,9 +300,10 @@ esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		if (f->hold[i] >= 0x20 && f->hold[i] < 0x30)
 			inter = f->hold[i];
 		/* ESC %: another coding, in which other bytes are controls.
-		 * ESC SP G: answers in C1, which are not known as ones. */
-		other = other || f->hold[i] == '%' ||
-		    (f->hold[i] == ' ' && code == 'G');
+		 * ESC SP G: answers in C1, which are not known as ones.
+		 * ESC ! and ESC ": strings to screen. */
+		other = other || f->hold[i] == '%' || f->hold[i] == '!' ||
+		    f->hold[i] == '"' || (f->hold[i] == ' ' && code == 'G');
 	}
 	if (inter == 0 && esc_introduces(f, sb, code))
 		return;
@@ -308,7 +328,7 @@ c1_begin(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	uint32_t	before[ANSWER_KINDS];
 
 	if (code == ST && in_string(f)) {
-		string_end(f, sb, p, n);
+		string_end(f, sb, code);
 		return;
 	}
 	esc_begin(f, sb);
@@ -341,15 +361,14 @@ string_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
 	if (code == BEL && f->strkind == ']') {
-		string_end(f, sb, p, n);
+		string_end(f, sb, code);
 		return;
 	}
 	string_asks(f, code < TEXT ? (uint8_t)code : 0);
 	if (f->asks > 0 && f->quiet && !f->raw) {
 		/* It ends here, with nothing in the place of a colour. */
 		f->asks = 0;
-		put(sb, "\033\\", 2);
-		f->open = false;
+		string_close(f, sb);
 		f->state = FILTER_DROP;
 		return;
 	}
@@ -376,7 +395,7 @@ string_esc(struct filter *f, struct sinkbuf *sb, unsigned int code)
 {
 	f->esc = false;
 	if (code == '\\') {
-		string_end(f, sb, (const uint8_t *)"\033\\", 2);
+		string_end(f, sb, code);
 		return (true);
 	}
 	/* tmux's strings double it. */
@@ -391,13 +410,11 @@ string_esc(struct filter *f, struct sinkbuf *sb, unsigned int code)
 static void
 filter_cancel(struct filter *f, struct sinkbuf *sb, const uint8_t *p)
 {
-	if (f->state != FILTER_STRING) {
-		if (in_string(f))
-			f->holdlen = 0;
-		hold_drop(f, sb);
-	}
+	if (in_string(f))
+		f->holdlen = 0;
+	string_close(f, sb);
+	hold_drop(f, sb);
 	f->state = FILTER_GROUND;
-	f->open = false;
 	put(sb, p, 1);
 }
 
@@ -436,7 +453,7 @@ filter_unit(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		break;
 	case FILTER_NUMBER:
 		if (code == BEL)
-			string_end(f, sb, p, n);
+			string_end(f, sb, code);
 		else
 			osc_number(f, sb, code, p, n);
 		break;

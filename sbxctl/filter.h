@@ -13,6 +13,9 @@
 #include <stdint.h>
 
 #define FILTER_HOLD	512	/* longest sequence that is judged whole */
+/* What n bytes become is no longer than this: a string's beginning is two at
+ * least, and may have to be given an end. */
+#define FILTER_ROOM(n)	(2 * (n) + FILTER_HOLD + 16)
 
 enum filter_state {
 	FILTER_GROUND,
@@ -52,6 +55,8 @@ struct filter {
 	enum filter_state state;
 	bool		 esc;		/* in a string: an ESC has come */
 	bool		 open;		/* the terminal is inside a string */
+	bool		 seen;		/* it has got a sequence */
+	bool		 answered;	/* it has answered a query */
 	uint8_t		 hold[FILTER_HOLD];
 	size_t		 holdlen;
 	bool		 spoilt;	/* what is held cannot go through */
@@ -75,6 +80,7 @@ struct filter {
 	bool		 c1;		/* ESC SP G: it answers in C1 */
 	bool		 origin;	/* mode 6 was set, once */
 	uint32_t	 colours;	/* bit n: OSC 10 + n; 31: palette */
+	bool		 palette;	/* that of Linux's console */
 	bool		 alternate;	/* screen */
 	uint16_t	 alternate_mode;
 	uint32_t	 keys[2];	/* kitty's stack, by screen */

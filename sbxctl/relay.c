@@ -168,7 +168,7 @@ relay_on_data(struct relay *r, const struct m_DATA *data)
 	uint8_t		*p;
 	size_t		 n = data->d.len;
 
-	p = sink_room(&o->sink, n + FILTER_HOLD + 16);
+	p = sink_room(&o->sink, FILTER_ROOM(n));
 	if (o->terminal)
 		n = filter_out(&o->filter, data->d.p, n, p);
 	else

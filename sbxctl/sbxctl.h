@@ -312,8 +312,9 @@ void	terminal_restore(void);
 void	terminal_leave(void);
 /* Before a question: waits, but not for ever, until all has come that the
  * terminal sends by itself, and throws it away. False: it may be slow, or one
- * that never answers. */
-bool	terminal_settle(int in, int out);
+ * that never answers. *unseen: it did before, and now may not show a
+ * question either. */
+bool	terminal_settle(int in, int out, bool *unseen);
 /* After what was typed then: true where it has still answered nothing. Else it
  * is slow, and may have sent by itself what was typed; *settled is then as
  * above. */

@@ -4,6 +4,8 @@
  * own, and more come: kitty's DCS run commands, tmux and vim take theirs by
  * other numbers.
  */
+#include <ctype.h>
+
 #include "filter.h"
 
 /* Titles, colours, the folder, links, notifications, marks of the prompt. All
@@ -28,6 +30,20 @@ osc_listed(const struct filter *f)
 	return (false);
 }
 
+/* Linux's own palette: P and seven digits, or R. They end by themselves there,
+ * and what follows would be lost with them. */
+static enum string_verdict
+palette_judge(struct filter *f, unsigned int code)
+{
+	if (f->last != 'P') {
+		f->last = (uint8_t)code;
+		return (code == 'R' ? STRING_PASS : STRING_MORE);
+	}
+	if (code >= 0x80 || !isxdigit((int)code))
+		return (STRING_DROP);
+	return (++f->strlen < 7 ? STRING_MORE : STRING_PASS);
+}
+
 enum string_verdict
 osc_judge(struct filter *f, unsigned int code)
 {
@@ -36,10 +52,8 @@ osc_judge(struct filter *f, unsigned int code)
 	if (f->notice)
 		return (code >= '0' && code <= '9' && code != '4' ?
 		    STRING_DROP : STRING_PASS);
-	/* Linux's own palette: these have no end, and what follows would be
-	 * lost with them. */
-	if (!f->given && (code == 'P' || code == 'R'))
-		return (STRING_PASS);
+	if (!f->given && (f->last == 'P' || code == 'P' || code == 'R'))
+		return (palette_judge(f, code));
 	if (code != ';' || !osc_listed(f))
 		return (STRING_DROP);
 	f->notice = f->number == 9;

@@ -106,7 +106,8 @@ terminal_restore(void)
 static void
 terminal_swallow(struct filter *f, int ms)
 {
-	static const char	 query[] = "\033[5n";
+	/* Out of all that it may think it is in the middle of. */
+	static const char	 query[] = "\030\033\\\033[5n";
 	struct pollfd		 pfd = { .fd = terminal.in, .events = POLLIN };
 	int64_t			 end = now_ms() + ms, left;
 	uint8_t			 byte;
@@ -171,11 +172,14 @@ terminal_round(int in, int out, uint32_t *left)
 }
 
 bool
-terminal_settle(int in, int out)
+terminal_settle(int in, int out, bool *unseen)
 {
 	uint32_t	left;
+	bool		known = terminal_filter()->answered;
+	bool		came = terminal_round(in, out, &left);
 
-	return (terminal_round(in, out, &left) && left == 0);
+	*unseen = known && !came;
+	return (came && left == 0);
 }
 
 bool

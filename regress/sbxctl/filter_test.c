@@ -110,7 +110,21 @@ static const struct row	passes[] = {
 	  "\033]9;\342\234\205 done\a\033]9;4;1;50\a"
 	  "\033]9;text\033\\", NULL },
 	{ "Linux's palette, without an end", "\033]Rtext\033[m\033]P1ff0000t",
-	  NULL },
+	  "\033]R\033\\text\033[m\033]P1ff0000\033\\t" },
+	/* Each terminal knows one end; what else ends a string here does not
+	 * there. */
+	{ "a string cut by a sequence", "\033Pq\033]0;a\ab",
+	  "\033Pq\033\\\033]0;a\ab" },
+	{ "a string cut by any ESC", "\033]0;a\0337b\033Pq\033\033[mc",
+	  "\033]0;a\033\\\0337b\033Pq\033\\\033[mc" },
+	{ "a string cut by CAN, SUB", "\033]0;a\030b\033Pq\032c",
+	  "\033]0;a\033\\\030b\033Pq\033\\\032c" },
+	{ "a string cut by C1", "\033]0;a\302\205b\033]0;a\205c",
+	  "\033]0;a\033\\\302\205b\033]0;a\033\\\205c" },
+	{ "a string that ends in C1", "\033]0;a\302\234b\033Pq\234c",
+	  "\033]0;a\033\\b\033Pq\033\\c" },
+	{ "a string cut by one that is dropped", "\033Pq\033kb\033\\c",
+	  "\033Pq\033\\c" },
 	{ "16 modes", "\033[?1;5;6;7;25;1;1;1;1;1;1;1;1;1;1;1000h", NULL },
 	{ "mode 2 that is none of VT52's", "\033[2l\033[?2h\033[?12;22l",
 	  NULL },
@@ -200,6 +214,10 @@ static const struct row	dropped[] = {
 	  "abcd" },
 	{ "PM, SOS", "a\033^x\033\\b\033Xx\ay\033\\c\302\236x\302\234d"
 	  "\230x\234e", "abcde" },
+	{ "screen's strings", "a\033kx\033\\b\033ky\ay\030c\033kz\033[md"
+	  "\033!xe\033\"xf", "ab\030c\033[mdef" },
+	{ "Linux's palette, broken off", "a\033]P12345\033[mb\033]P12g\ac",
+	  "a\033[mbc" },
 	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le", "abcde" },
 	{ "answers in C1", "a\033 Gb\033\n Gc\033[62;0\"pd", "ab\ncd" },
 	{ "more modes than are read", "a\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;"
@@ -275,6 +293,10 @@ asked_raw(const char *text)
 	return (filter_pending(&f));
 }
 
+/* What puts back begins with what ends all that there may be, once a sequence
+ * has gone out. */
+#define ENDS	"\030\033\\"
+
 ATF_TC_WITHOUT_HEAD(raw);
 ATF_TC_BODY(raw, tc)
 {
@@ -293,17 +315,17 @@ ATF_TC_BODY(raw, tc)
 	/* Modes are put back all the same. */
 	n = filter_reset(&f, buf, sizeof(buf));
 	buf[n] = '\0';
-	ATF_REQUIRE_STREQ(buf, "\033[?1049l");
+	ATF_REQUIRE_STREQ(buf, ENDS "\033[?1049l");
 	/* VT52 first, whatever seems to have ended it. */
 	filter_out(&f, (const uint8_t *)vt52, sizeof(vt52) - 1, out);
 	n = filter_reset(&f, buf, sizeof(buf));
 	buf[n] = '\0';
-	ATF_REQUIRE_STREQ(buf, "\033<\033[?5l");
+	ATF_REQUIRE_STREQ(buf, ENDS "\033<\033[?5l");
 	ATF_REQUIRE_EQ(filter_reset(&f, buf, sizeof(buf)), 0);
 	filter_out(&f, (const uint8_t *)"\033 G", 3, out);
 	n = filter_reset(&f, buf, sizeof(buf));
 	buf[n] = '\0';
-	ATF_REQUIRE_STREQ(buf, "\033 F");
+	ATF_REQUIRE_STREQ(buf, ENDS "\033 F");
 	/* What asks is counted, which answers are swallowed by. */
 	ATF_CHECK_EQ(asked_raw("\033]21;foreground=?;background=?\a"), 1);
 	ATF_CHECK_EQ(asked_raw("\033]21;foreground=red\a"), 0);
@@ -320,11 +342,14 @@ reset_is(const char *in, const char *want)
 {
 	struct filter	f;
 	uint8_t		out[ROOM];
-	char		buf[1024];
+	char		buf[1024], whole[1024];
 	size_t		n;
 
 	filter_init(&f, true, false);
-	filter_out(&f, (const uint8_t *)in, strlen(in), out);
+	n = filter_out(&f, (const uint8_t *)in, strlen(in), out);
+	snprintf(whole, sizeof(whole), "%s%s", memchr(out, 033, n) != NULL ?
+	    ENDS : "", want);
+	want = whole;
 	n = filter_reset(&f, buf, sizeof(buf) - 1);
 	buf[n] = '\0';
 	if (strcmp(buf, want) != 0)
@@ -377,6 +402,11 @@ ATF_TC_BODY(puts_back, tc)
 	reset_is("\033]4;1;?;2;red\a", "\033]104\033\\");
 	reset_is("\033]4;1;red;2;red\a\033]104;1\a", "\033]104\033\\");
 	reset_is("\033]4;1;?;2;?\a", "");
+}
+
+ATF_TC_WITHOUT_HEAD(puts_back_more);
+ATF_TC_BODY(puts_back_more, tc)
+{
 	/* What was saved and has come back, whatever it was: until it is set
 	 * again in so many words. */
 	reset_is("\033[8m\0337\033[m\0338", RESTORED);
@@ -395,9 +425,12 @@ ATF_TC_BODY(puts_back, tc)
 	reset_is("\033[1$}", "\033[0$}");
 	reset_is("\033[1$}\033[0$}", "");
 	reset_is("\033]8;;http://x/\033\\", "\033]8;;\033\\");
-	/* A string without an end must not swallow what we say. */
-	reset_is("\033]0;title", "\033\\");
-	reset_is("\033P+q", "\033\\");
+	/* A string without an end must not swallow what we say, nor what
+	 * only the terminal takes for one. */
+	reset_is("\033]0;title", "");
+	reset_is("\033P+q", "");
+	reset_is("\033Pq\033]0;a\a", "");
+	reset_is("\033]P1ff0000", "\033]R\033\\");
 	reset_is("\033[?20", "");
 	reset_is("\033]52;c;abc", "");
 	reset_is("\033[?1049h\033[1m\033c", "");
@@ -442,6 +475,8 @@ ATF_TC_BODY(queries, tc)
 	ATF_CHECK_EQ(asked("\033]11;#123456\a", ""), 0);
 	ATF_CHECK_EQ(asked("\033P+q544e;436f\033\\", ""), 2);
 	ATF_CHECK_EQ(asked("\033P$qm\033\\", "\033P1$r0m\033\\"), 0);
+	/* Cut off, it is closed, and answered. */
+	ATF_CHECK_EQ(asked("\033]11;?\033[m\033]11;?\030", ""), 2);
 	ATF_CHECK_EQ(asked("\033[18t", "\033[8;24;80t"), 0);
 	ATF_CHECK_EQ(asked("\033[8;24;80t", ""), 0);
 	ATF_CHECK_EQ(asked("\033Z", ""), 1);
@@ -471,7 +506,7 @@ ATF_TC_BODY(noise, tc)
 {
 	static const char	likely[] = "\033\033\033[]P_^X\\;:?>0125\a\030"
 				    "\233\235\220\234\302tmux;\nhlt";
-	static uint8_t		in[4096], out[sizeof(in) + FILTER_HOLD + 16];
+	static uint8_t		in[4096], out[FILTER_ROOM(sizeof(in))];
 	struct filter		f;
 	char			buf[2048];
 	unsigned int		round, i;
@@ -487,12 +522,28 @@ ATF_TC_BODY(noise, tc)
 				    (size_t)random() % (sizeof(likely) - 1)] :
 				    (uint8_t)random();
 			ATF_REQUIRE_MSG(filter_out(&f, in, n, out) <=
-			    n + FILTER_HOLD + 8, "seed %u", round);
+			    FILTER_ROOM(n), "seed %u", round);
 			filter_in(&f, in, n);
 		}
 		ATF_REQUIRE_MSG(filter_reset(&f, buf, sizeof(buf)) <
 		    sizeof(buf) - 1, "seed %u", round);
 	}
+}
+
+/* Each of these has to be closed. */
+ATF_TC_WITHOUT_HEAD(many_strings);
+ATF_TC_BODY(many_strings, tc)
+{
+	static uint8_t	in[4096], out[FILTER_ROOM(sizeof(in))];
+	struct filter	f;
+	size_t		i, n;
+
+	filter_init(&f, true, false);
+	for (i = 0; i < sizeof(in); i++)
+		in[i] = i % 2 == 0 ? 0x90 : 'q';
+	n = filter_out(&f, in, sizeof(in), out);
+	ATF_CHECK_EQ(n, 2 * sizeof(in) - 2);
+	ATF_CHECK(n + FILTER_HOLD <= FILTER_ROOM(sizeof(in)));
 }
 
 /* Text, with now and then a byte that is none, or a sequence. */
@@ -541,7 +592,7 @@ same_filter(struct filter f, struct filter g)
 ATF_TC_WITHOUT_HEAD(same_as_each_byte);
 ATF_TC_BODY(same_as_each_byte, tc)
 {
-	static uint8_t	in[2000], out[sizeof(in) + FILTER_HOLD + 16],
+	static uint8_t	in[2000], out[FILTER_ROOM(sizeof(in))],
 			want[sizeof(out)];
 	struct filter	f, g;
 	struct sinkbuf	sb;
@@ -620,7 +671,7 @@ ATF_TC_BODY(quiet_queries, tc)
 	filter_init(&f, true, false);
 	filter_out(&f, (const uint8_t *)"\033]2;half", 8, out);
 	i = filter_out(&f, (const uint8_t *)"\030x", 2, out);
-	ATF_CHECK(i == 2 && memcmp(out, "\030x", 2) == 0);
+	ATF_CHECK(i == 4 && memcmp(out, "\033\\\030x", 4) == 0);
 }
 
 ATF_TP_ADD_TCS(tp)
@@ -632,9 +683,11 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, raw);
 	ATF_TP_ADD_TC(tp, same_as_each_byte);
 	ATF_TP_ADD_TC(tp, puts_back);
+	ATF_TP_ADD_TC(tp, puts_back_more);
 	ATF_TP_ADD_TC(tp, queries);
 	ATF_TP_ADD_TC(tp, fence);
 	ATF_TP_ADD_TC(tp, noise);
+	ATF_TP_ADD_TC(tp, many_strings);
 	ATF_TP_ADD_TC(tp, quiet_queries);
 	return (atf_no_error());
 }
