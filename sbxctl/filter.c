@@ -96,8 +96,7 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 
 /*
  * Strings: OSC, DCS, APC, PM, SOS
- */
-/*
+ *
  * Whatever has ended one here, the terminal is given the end that each knows:
  * tmux and screen stay in a string at another sequence's ESC, kitty at CAN,
  * and many at the C1 control that is made for it. All that follows would be
@@ -113,10 +112,11 @@ string_close(struct filter *f, struct sinkbuf *sb)
 	f->open = false;
 }
 
+/* An OSC has ended of which there is nothing but a number. */
 static bool
 osc_forbidden(const struct filter *f)
 {
-	return (!f->raw && (f->spoilt || !osc_listed(f)));
+	return (!f->raw && (f->spoilt || !(f->notice || osc_bare(f))));
 }
 
 static void
@@ -178,6 +178,10 @@ osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
 {
 	enum string_verdict	verdict;
 
+	/* Some terminals skip controls in here, some take the upper half of
+	 * Latin 1 for the lower: neither may hide a number. */
+	if (!f->raw && !string_takes(f, code))
+		return;
 	hold_add(f, p, n);
 	if (code >= '0' && code <= '9' && !f->notice && f->last != 'P') {
 		f->given = true;
@@ -185,8 +189,6 @@ osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
 			f->number = f->number * 10 + (code - '0');
 		return;
 	}
-	/* Some terminals skip controls in here, some take the upper half of
-	 * Latin 1 for the lower: neither may hide a number. */
 	if (code < 0x20 || code == 0x7f)
 		return;
 	if (code >= 0x80 && !f->notice)
@@ -253,6 +255,8 @@ esc_introduces(struct filter *f, struct sinkbuf *sb, unsigned int c)
 	case 'P':
 	case '_':
 		string_begin(f, (uint8_t)c);
+		if (c == 'P' && f->screen && !f->raw)
+			string_refuse(f, sb, FILTER_DROP);
 		return (true);
 	case '^':
 	case 'X':
@@ -364,6 +368,8 @@ string_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		string_end(f, sb, code);
 		return;
 	}
+	if (!f->raw && !string_takes(f, code))
+		return;
 	string_asks(f, code < TEXT ? (uint8_t)code : 0);
 	if (f->asks > 0 && f->quiet && !f->raw) {
 		/* It ends here, with nothing in the place of a colour. */

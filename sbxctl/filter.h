@@ -47,6 +47,9 @@ struct filter {
 	/* Leave queries out: another terminal answers them, or nobody waits
 	 * any more. The caller's, at any time. */
 	bool		 quiet;
+	/* GNU screen's: it hands what is in a DCS on to its own terminal, as
+	 * it is. The caller's. */
+	bool		 screen;
 
 	/* what has come of one character */
 	uint8_t		 unit[4];
@@ -141,8 +144,10 @@ bool	filter_mute(struct filter *, const uint32_t before[ANSWER_KINDS]);
 /* What is held of a string: does it pass, or does it take more to know? */
 enum string_verdict { STRING_MORE, STRING_PASS, STRING_DROP };
 
-/* An OSC of this number passes. */
-bool	osc_listed(const struct filter *);
+/* An OSC passes of which this number is all. */
+bool	osc_bare(const struct filter *);
+/* This can be part of a string. */
+bool	string_takes(const struct filter *, unsigned int code);
 /* The byte after an OSC's number. */
 enum string_verdict osc_judge(struct filter *, unsigned int code);
 /* The first bytes of a DCS or APC. */

@@ -464,6 +464,16 @@ relay_signals(bool tty, sigset_t *before)
 	return (fd);
 }
 
+/* TERM goes along by ssh, and STY does not; tmux has both of the same name. */
+static bool
+outlet_screen(void)
+{
+	const char	*term = getenv("TERM");
+
+	return (getenv("STY") != NULL || (getenv("TMUX") == NULL &&
+	    term != NULL && strncmp(term, "screen", 6) == 0));
+}
+
 static void
 outlet_open(struct outlet *o, int fd, bool raw)
 {
@@ -471,6 +481,7 @@ outlet_open(struct outlet *o, int fd, bool raw)
 	o->terminal = isatty(fd);
 	filter_init(&o->filter,
 	    strcmp(nl_langinfo(CODESET), "UTF-8") == 0, raw);
+	o->filter.screen = outlet_screen();
 }
 
 static void

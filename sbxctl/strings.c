@@ -17,7 +17,7 @@ static const struct {
 	{ 133, 133 },
 };
 
-bool
+static bool
 osc_listed(const struct filter *f)
 {
 	size_t	i;
@@ -28,6 +28,26 @@ osc_listed(const struct filter *f)
 		    f->number <= osc_list[i].to)
 			return (true);
 	return (false);
+}
+
+/* Those that say something by their number alone. Of the others the rest may
+ * come as text, and be put together again by who hands strings on. */
+bool
+osc_bare(const struct filter *f)
+{
+	return (f->given && (f->number == 104 ||
+	    (f->number >= 110 && f->number <= 119)));
+}
+
+/* Controls are no part of a string: some terminals skip them, some end it at
+ * one. Only text has characters that are not ASCII; sixels have lines. */
+bool
+string_takes(const struct filter *f, unsigned int code)
+{
+	if (f->strkind == ']')
+		return (code >= 0x20 && code != 0x7f);
+	return ((code >= 0x20 && code < 0x7f) || (f->strkind == 'P' &&
+	    (code == '\r' || code == '\n')));
 }
 
 /* Linux's own palette: P and seven digits, or R. They end by themselves there,

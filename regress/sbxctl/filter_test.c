@@ -13,7 +13,8 @@
 
 #define ROOM	(1 << 16)
 
-static bool	quiet;		/* what the filters are told at first */
+/* What the filters are told at first. */
+static bool	quiet, screen;
 
 static void
 fail_bytes(const char *what, const char *in, size_t inlen, const uint8_t *got,
@@ -44,6 +45,7 @@ feed_split(const char *what, const char *in, size_t len, const char *want,
 
 	filter_init(&f, utf8, false);
 	f.quiet = quiet;
+	f.screen = screen;
 	n = filter_out(&f, (const uint8_t *)in, at, out);
 	n += filter_out(&f, (const uint8_t *)in + at, len - at, out + n);
 	if (n != strlen(want) || memcmp(out, want, n) != 0)
@@ -61,6 +63,7 @@ feed(const char *what, const char *in, size_t len, const char *want, bool utf8)
 		feed_split(what, in, len, want, utf8, i);
 	filter_init(&f, utf8, false);
 	f.quiet = quiet;
+	f.screen = screen;
 	for (i = 0; i < len; i++)
 		n += filter_out(&f, (const uint8_t *)in + i, 1, out + n);
 	if (n != strlen(want) || memcmp(out, want, n) != 0)
@@ -218,6 +221,11 @@ static const struct row	dropped[] = {
 	  "\033!xe\033\"xf", "ab\030c\033[mdef" },
 	{ "Linux's palette, broken off", "a\033]P12345\033[mb\033]P12g\ac",
 	  "a\033[mbc" },
+	{ "numbers alone", "a\033]0\033\\52;c;eA==\ab\033]11\ac\033]8\033\\d"
+	  "\033]133\302\234e", "a52;c;eA==\abcde" },
+	{ "controls in strings", "a\033]0;\005b\001\n\177c\a"
+	  "\033]\0050\n;d\a\033Pq\a#0\r\n\005\303\274~\033\\",
+	  "a\033]0;bc\a\033]0;d\a\033Pq#0\r\n~\033\\" },
 	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le", "abcde" },
 	{ "answers in C1", "a\033 Gb\033\n Gc\033[62;0\"pd", "ab\ncd" },
 	{ "more modes than are read", "a\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;"
@@ -241,6 +249,23 @@ ATF_TC_WITHOUT_HEAD(left_out);
 ATF_TC_BODY(left_out, tc)
 {
 	ROWS(dropped, true);
+}
+
+/* What is in a DCS reaches the terminal around screen, where it is none. */
+static const struct row	in_screen[] = {
+	{ "DCS", "a\033Pq#0~\033\\b\033P$qm\033\\c\302\220qd\302\234e",
+	  "abce" },
+	{ "cut off", "a\033Pq\033]0;b\ac", "a\033]0;b\ac" },
+	{ "put together", "a\033Pq\033]0\033\\52;c;ZXZpbA==\ab",
+	  "a52;c;ZXZpbA==\ab" },
+	{ "all else", "\033]0;a\a\033[1mb\033_Ga=T;QUJD\033\\", NULL },
+};
+
+ATF_TC_WITHOUT_HEAD(screen_dcs);
+ATF_TC_BODY(screen_dcs, tc)
+{
+	screen = true;
+	ROWS(in_screen, true);
 }
 
 /* Where the terminal's coding is of one byte, 0x9d is OSC after any other. */
@@ -679,6 +704,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, goes_through);
 	ATF_TP_ADD_TC(tp, left_out);
 	ATF_TP_ADD_TC(tp, one_byte_coding);
+	ATF_TP_ADD_TC(tp, screen_dcs);
 	ATF_TP_ADD_TC(tp, overlong);
 	ATF_TP_ADD_TC(tp, raw);
 	ATF_TP_ADD_TC(tp, same_as_each_byte);

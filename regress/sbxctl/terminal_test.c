@@ -257,6 +257,18 @@ ATF_TC_BODY(streams, tc)
 	    "err:1tb");
 	redirected("</dev/null 2>/dev/tty", "a\033[3mb\030\033\\\033[m",
 	    "run", "out:a\\e[3", "err:mb");
+	/* In GNU screen, and behind it. */
+	setenv("STY", "1.tty", 1);
+	redirected("</dev/null", "ab", "run", "out:a\\ePq#0~\\e\\\\b");
+	unsetenv("STY");
+	unsetenv("TMUX");
+	setenv("TERM", "screen.xterm-256color", 1);
+	redirected("</dev/null", "ab", "run", "out:a\\ePq#0~\\e\\\\b");
+	setenv("TMUX", "/tmp/tmux-0/default,1,0", 1);
+	redirected("</dev/null", "a\033Pq#0~\033\\b\030\033\\", "run",
+	    "out:a\\ePq#0~\\e\\\\b");
+	unsetenv("TMUX");
+	setenv("TERM", "xterm", 1);
 	/* Raw: all of it, and put back. */
 	redirected("</dev/null",
 	    "a\033]52;c;eA==\ab\033[c\033[?25l\030\033\\\033[?25h", "run",
