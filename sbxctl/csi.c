@@ -449,6 +449,10 @@ filter_reset(struct filter *f, char *out, size_t size)
 	}
 	reset_modes(f, &t);
 	reset_colours(f, &t);
+	/* It would lie over what is shown in its place. */
+	if (f->picture)
+		text_add(&t, "\033_Ga=d\033\\");
+	f->picture = false;
 	filter_full(f);
 	return (t.n);
 }

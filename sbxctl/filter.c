@@ -150,6 +150,7 @@ string_open(struct filter *f, struct sinkbuf *sb)
 	}
 	hold_pass(f, sb);
 	f->open = true;
+	f->picture = f->picture || (f->strkind == '_' && f->asks > 0);
 	f->state = FILTER_STRING;
 }
 
@@ -158,7 +159,7 @@ static void
 string_end(struct filter *f, struct sinkbuf *sb, unsigned int code)
 {
 	if ((f->state == FILTER_NUMBER && osc_forbidden(f)) ||
-	    (f->state == FILTER_KIND && !f->raw))
+	    (f->state == FILTER_KIND && !f->raw && !string_whole(f)))
 		string_refuse(f, sb, FILTER_GROUND);
 	else if (f->state == FILTER_NUMBER || f->state == FILTER_KIND)
 		string_open(f, sb);

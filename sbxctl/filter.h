@@ -71,6 +71,7 @@ struct filter {
 	uint32_t	 sets;		/* like colours: what it sets */
 	size_t		 strlen;	/* bytes of the string so far */
 	uint8_t		 last;		/* the last of them */
+	uint8_t		 part, key;	/* of a picture, where we are */
 	uint32_t	 asks;		/* answers that the string asks for */
 
 	/* how the terminal differs from how it starts */
@@ -84,6 +85,7 @@ struct filter {
 	bool		 origin;	/* mode 6 was set, once */
 	uint32_t	 colours;	/* bit n: OSC 10 + n; 31: palette */
 	bool		 palette;	/* that of Linux's console */
+	bool		 picture;	/* one of kitty's */
 	bool		 alternate;	/* screen */
 	uint16_t	 alternate_mode;
 	uint32_t	 keys[2];	/* kitty's stack, by screen */
@@ -151,7 +153,9 @@ bool	string_takes(const struct filter *, unsigned int code);
 /* The byte after an OSC's number. */
 enum string_verdict osc_judge(struct filter *, unsigned int code);
 /* The first bytes of a DCS or APC. */
-enum string_verdict string_judge(const struct filter *, unsigned int code);
+enum string_verdict string_judge(struct filter *, unsigned int code);
+/* What there is of it would pass if it ended now. */
+bool	string_whole(const struct filter *);
 /* A byte of a string: counts what it asks for and sets. */
 void	string_asks(struct filter *, uint8_t);
 /* The string has ended and the terminal has got it whole. */

@@ -80,13 +80,66 @@ osc_judge(struct filter *f, unsigned int code)
 	return (f->notice ? STRING_MORE : STRING_PASS);
 }
 
+/*
+ * Kitty's pictures, the only APC: "G", letters with their values, and after
+ * ";" the data. By its "t" the terminal would take the picture from a file or
+ * from shared memory instead: of all that its owner may read, and remove it.
+ */
+enum { PICTURE_KEY, PICTURE_EQUALS, PICTURE_VALUE, PICTURE_NEXT };
+
+static enum string_verdict
+picture_value(struct filter *f, unsigned int code)
+{
+	bool	first = f->part == PICTURE_VALUE;
+
+	f->part = PICTURE_NEXT;
+	if (f->key == 't')
+		return (first && code == 'd' ? STRING_MORE : STRING_DROP);
+	return (code < 0x80 && (isalnum((int)code) || code == '-') ?
+	    STRING_MORE : STRING_DROP);
+}
+
+static enum string_verdict
+picture_judge(struct filter *f, unsigned int code)
+{
+	if (f->strlen == 0) {
+		f->part = PICTURE_KEY;
+		return (code == 'G' ? STRING_MORE : STRING_DROP);
+	}
+	if (code == ';' && string_whole(f))
+		return (STRING_PASS);
+	switch (f->part) {
+	case PICTURE_KEY:
+		f->part = PICTURE_EQUALS;
+		f->key = (uint8_t)code;
+		return (code < 0x80 && isalpha((int)code) ? STRING_MORE :
+		    STRING_DROP);
+	case PICTURE_EQUALS:
+		f->part = PICTURE_VALUE;
+		return (code == '=' ? STRING_MORE : STRING_DROP);
+	case PICTURE_NEXT:
+		if (code == ',') {
+			f->part = PICTURE_KEY;
+			return (STRING_MORE);
+		}
+	}
+	return (picture_value(f, code));
+}
+
+bool
+string_whole(const struct filter *f)
+{
+	return (f->strkind == '_' && f->strlen > 0 &&
+	    (f->part == PICTURE_NEXT || f->strlen == 1));
+}
+
 /* Sixels have numbers before their "q", questions for settings and
- * capabilities one more byte; kitty's pictures are the only APC. */
+ * capabilities one more byte. */
 enum string_verdict
-string_judge(const struct filter *f, unsigned int code)
+string_judge(struct filter *f, unsigned int code)
 {
 	if (f->strkind == '_')
-		return (code == 'G' ? STRING_PASS : STRING_DROP);
+		return (picture_judge(f, code));
 	if (code == 'q')
 		return (STRING_PASS);
 	if (f->last == '$' || f->last == '+')

@@ -105,7 +105,9 @@ static const struct row	passes[] = {
 	{ "sixel", "\033Pq#0;2;0;0;0~\033\\", NULL },
 	{ "sixel, parameters", "\033P0;1;8q#0;2;0;0;0~|{\033\\", NULL },
 	{ "XTGETTCAP", "\033P+q544e\033\\", NULL },
-	{ "kitty picture", "\033_Ga=T;QUJD\033\\", NULL },
+	{ "kitty pictures", "\033_Ga=T;QUJD\033\\\033_Ga=T,f=100,t=d,q=2,z=-1,"
+	  "m=1;QUJD\033\\\033_Gm=0;QUJD\033\\\033_Ga=d,d=I,i=10\033\\"
+	  "\033_G;QUJD\033\\\033_Gt=d\033\\", NULL },
 	{ "charset", "\033(0lqk\033(B", NULL },
 	{ "keypad", "\033=\033>", NULL },
 	{ "save, restore", "\0337\0338", NULL },
@@ -226,6 +228,15 @@ static const struct row	dropped[] = {
 	{ "controls in strings", "a\033]0;\005b\001\n\177c\a"
 	  "\033]\0050\n;d\a\033Pq\a#0\r\n\005\303\274~\033\\",
 	  "a\033]0;bc\a\033]0;d\a\033Pq#0\r\n~\033\\" },
+	{ "pictures out of files", "a\033_Gi=1,a=q,t=f;L2V0Yw==\033\\b"
+	  "\033_Gt=t,a=T;L3RtcA==\033\\c\033_Ga=T,t=s;L3g=\033\\d"
+	  "\033_Gt=d,t=f;L3g=\033\\e\033_Gt=df;L3g=\033\\f"
+	  "\033_Gt=s\033\\g\302\237Gt=s;L3g=\302\234h", "abcdefgh" },
+	{ "pictures that are none", "a\033_G a=T;QQ==\033\\b"
+	  "\033_Ga=T,;QQ==\033\\c\033_Gat=f;QQ==\033\\d\033_Ga=;QQ==\033\\e"
+	  "\033_Ga;\033\\f"
+	  "\033_Ga=T,\303\264=f;QQ==\033\\g\033_Ga=T\nt=f;QQ==\033\\h"
+	  "\033_Ga=T,\033\\i", "abcdefghi" },
 	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le", "abcde" },
 	{ "answers in C1", "a\033 Gb\033\n Gc\033[62;0\"pd", "ab\ncd" },
 	{ "more modes than are read", "a\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;"
@@ -450,6 +461,11 @@ ATF_TC_BODY(puts_back_more, tc)
 	reset_is("\033[1$}", "\033[0$}");
 	reset_is("\033[1$}\033[0$}", "");
 	reset_is("\033]8;;http://x/\033\\", "\033]8;;\033\\");
+	/* It may be over all that is written. */
+	reset_is("\033_Ga=T,z=1;QUJD\033\\", "\033_Ga=d\033\\");
+	reset_is("\033[?1049h\033_Ga=T;QUJD\033\\",
+	    "\033[?1049l\033_Ga=d\033\\");
+	reset_is("\033_Ga=T,t=f;QUJD\033\\", "");
 	/* A string without an end must not swallow what we say, nor what
 	 * only the terminal takes for one. */
 	reset_is("\033]0;title", "");
