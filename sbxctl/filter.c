@@ -126,6 +126,7 @@ string_begin(struct filter *f, uint8_t kind)
 	f->number = 0;
 	f->strlen = 0;
 	f->last = kind == ']' ? ';' : 0;
+	f->part = f->key = 0;
 	f->asks = f->fields = f->sets = 0;
 	f->given = f->notice = f->esc = false;
 	f->state = kind == ']' ? FILTER_NUMBER : FILTER_KIND;

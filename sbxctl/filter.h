@@ -71,7 +71,7 @@ struct filter {
 	uint32_t	 sets;		/* like colours: what it sets */
 	size_t		 strlen;	/* bytes of the string so far */
 	uint8_t		 last;		/* the last of them */
-	uint8_t		 part, key;	/* of a picture, where we are */
+	uint8_t		 part, key;	/* of a picture; of a question, which */
 	uint32_t	 asks;		/* answers that the string asks for */
 
 	/* how the terminal differs from how it starts */

@@ -5,6 +5,7 @@
  * other numbers.
  */
 #include <ctype.h>
+#include <string.h>
 
 #include "filter.h"
 
@@ -126,28 +127,65 @@ picture_judge(struct filter *f, unsigned int code)
 	return (picture_value(f, code));
 }
 
+/*
+ * Questions: "$q" and what sets something, "+q" and names in hexadecimal.
+ * Some terminals repeat in their answer what they do not know, so that is
+ * only what nobody could mind to have typed.
+ */
+static const char *const setting_list[] = {
+	"m", "r", "s", " q", "\"p", "\"q",
+};
+
+static bool
+setting_listed(const struct filter *f)
+{
+	size_t	i, n = f->strlen - 2;
+
+	for (i = 0; i < sizeof(setting_list) / sizeof(setting_list[0]); i++)
+		if (strlen(setting_list[i]) == n && n <= f->holdlen &&
+		    memcmp(setting_list[i], f->hold + f->holdlen - n, n) == 0)
+			return (true);
+	return (false);
+}
+
+static enum string_verdict
+question_judge(const struct filter *f, unsigned int code)
+{
+	if (f->strlen == 1)
+		return (code == 'q' ? STRING_MORE : STRING_DROP);
+	if (f->key == '$')
+		return (f->strlen < 4 ? STRING_MORE : STRING_DROP);
+	return (code < 0x80 && (code == ';' || isxdigit((int)code)) ?
+	    STRING_MORE : STRING_DROP);
+}
+
 bool
 string_whole(const struct filter *f)
 {
-	return (f->strkind == '_' && f->strlen > 0 &&
-	    (f->part == PICTURE_NEXT || f->strlen == 1));
+	if (f->strkind == '_')
+		return (f->strlen > 0 && (f->part == PICTURE_NEXT ||
+		    f->strlen == 1));
+	if (f->key == '$')
+		return (f->strlen > 2 && setting_listed(f));
+	return (f->key == '+' && f->strlen > 2);
 }
 
-/* Sixels have numbers before their "q", questions for settings and
- * capabilities one more byte. */
+/* Sixels have numbers before their "q", questions another byte. */
 enum string_verdict
 string_judge(struct filter *f, unsigned int code)
 {
 	if (f->strkind == '_')
 		return (picture_judge(f, code));
+	if (f->key != 0)
+		return (question_judge(f, code));
+	if (f->strlen == 0 && (code == '$' || code == '+')) {
+		f->key = (uint8_t)code;
+		return (STRING_MORE);
+	}
 	if (code == 'q')
 		return (STRING_PASS);
-	if (f->last == '$' || f->last == '+')
-		return (STRING_DROP);
-	if ((code >= '0' && code <= '9') || code == ';' ||
-	    (f->strlen == 0 && (code == '$' || code == '+')))
-		return (STRING_MORE);
-	return (STRING_DROP);
+	return ((code >= '0' && code <= '9') || code == ';' ? STRING_MORE :
+	    STRING_DROP);
 }
 
 /* A field of an OSC begins: a question, or a value. */

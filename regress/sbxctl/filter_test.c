@@ -101,10 +101,11 @@ static const struct row	passes[] = {
 	{ "size reports", "\033[14t\033[16t\033[18t", NULL },
 	{ "title stack", "\033[22;0t\033[23;0t", NULL },
 	{ "device", "\033[c\033[>c\033[6n\033[?1$p\033[>q", NULL },
-	{ "DECRQSS", "\033P$qm\033\\", NULL },
+	{ "DECRQSS", "\033P$qm\033\\\033P$qr\033\\\033P$qs\033\\"
+	  "\033P$q q\033\\\033P$q\"p\033\\\033P$q\"q\033\\", NULL },
 	{ "sixel", "\033Pq#0;2;0;0;0~\033\\", NULL },
 	{ "sixel, parameters", "\033P0;1;8q#0;2;0;0;0~|{\033\\", NULL },
-	{ "XTGETTCAP", "\033P+q544e\033\\", NULL },
+	{ "XTGETTCAP", "\033P+q544e;436F\033\\", NULL },
 	{ "kitty pictures", "\033_Ga=T;QUJD\033\\\033_Ga=T,f=100,t=d,q=2,z=-1,"
 	  "m=1;QUJD\033\\\033_Gm=0;QUJD\033\\\033_Ga=d,d=I,i=10\033\\"
 	  "\033_G;QUJD\033\\\033_Gt=d\033\\", NULL },
@@ -237,6 +238,11 @@ static const struct row	dropped[] = {
 	  "\033_Ga;\033\\f"
 	  "\033_Ga=T,\303\264=f;QQ==\033\\g\033_Ga=T\nt=f;QQ==\033\\h"
 	  "\033_Ga=T,\033\\i", "abcdefghi" },
+	{ "DECRQSS with a text", "a\033P$qx;touch y\r\033\\b\033P$q\033\\c"
+	  "\033P$qmm\033\\d\033P$q q \033\\e\033P$q\302\355\033\\f"
+	  "\033P$q1m\033\\g", "abcdefg" },
+	{ "XTGETTCAP with a text", "a\033P+qls\033\\b\033P+q544e;\r\033\\c"
+	  "\033P+q\033\\d\033P+q54g\033\\e", "abcde" },
 	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le", "abcde" },
 	{ "answers in C1", "a\033 Gb\033\n Gc\033[62;0\"pd", "ab\ncd" },
 	{ "more modes than are read", "a\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;"
@@ -314,6 +320,7 @@ ATF_TC_BODY(overlong, tc)
 {
 	longer("ESC, controls, clipboard", "a\033", '\n', "]52;c;x\ab");
 	longer("ESC, controls, DCS", "a\033", '\n', "Px\033\\b");
+	longer("capabilities", "a\033P+q", '5', "\033\\b");
 	longer("zeros, title report", "a\033[", '0', "21tb");
 	longer("zeros, clipboard", "a\033]", '0', "52;c;x\ab");
 }
@@ -470,6 +477,7 @@ ATF_TC_BODY(puts_back_more, tc)
 	 * only the terminal takes for one. */
 	reset_is("\033]0;title", "");
 	reset_is("\033P+q", "");
+	reset_is("\033Pq", "");
 	reset_is("\033Pq\033]0;a\a", "");
 	reset_is("\033]P1ff0000", "\033]R\033\\");
 	reset_is("\033[?20", "");
