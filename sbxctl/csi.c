@@ -7,20 +7,44 @@
 
 #include "filter.h"
 
-/* Private modes that are put back. Those whose start differs from terminal
- * to terminal (12, 1007, 1034 ...) are left alone. */
+static void	cursor_back(struct filter *);
+
+/* Private modes that pass, as they are put back; the screens' and 1048, the
+ * cursor's, are others. How 12 (the cursor blinks), 1007 (the wheel types in
+ * the other screen) and 2027 (how wide letters are) start differs from
+ * terminal to terminal: it is the usual one here. VT52's is not among them,
+ * where other bytes are sequences, nor are those that lock or change keys. */
 static const struct {
 	uint16_t	mode;
 	bool		start;
 } filter_modes[] = {
 	{ 1, false }, { 5, false }, { 6, false }, { 7, true }, { 9, false },
-	{ 25, true }, { 66, false }, { 69, false }, { 1000, false },
-	{ 1001, false }, { 1002, false }, { 1003, false }, { 1004, false },
-	{ 1005, false }, { 1006, false }, { 1015, false }, { 1016, false },
-	{ 2004, false }, { 2026, false }, { 2031, false }, { 2048, false },
-	{ 9001, false },
+	{ 12, false }, { 25, true }, { 66, false }, { 69, false },
+	{ 80, false }, { 1000, false }, { 1001, false }, { 1002, false },
+	{ 1003, false }, { 1004, false }, { 1005, false }, { 1006, false },
+	{ 1007, true }, { 1015, false }, { 1016, false }, { 1070, true },
+	{ 2004, false }, { 2026, false }, { 2027, false }, { 2031, false },
+	{ 2048, false }, { 8452, false }, { 9001, false },
 };
 #define MODES	(sizeof(filter_modes) / sizeof(filter_modes[0]))
+_Static_assert(MODES <= 32, "a bit each in struct filter");
+
+static bool
+mode_screen(uint32_t mode)
+{
+	return (mode == 47 || mode == 1047 || mode == 1049);
+}
+
+bool
+mode_listed(uint32_t mode)
+{
+	size_t	i;
+
+	for (i = 0; i < MODES; i++)
+		if (filter_modes[i].mode == mode)
+			return (true);
+	return (mode == 1048 || mode_screen(mode));
+}
 
 void
 csi_parse(const struct filter *f, size_t start, struct csi *csi)
@@ -32,24 +56,49 @@ csi_parse(const struct filter *f, size_t start, struct csi *csi)
 	csi->n = 1;
 	for (i = start; i < f->holdlen; i++) {
 		b = f->hold[i];
-		if (b >= '<' && b <= '?' && csi->prefix == 0)
-			csi->prefix = b;
-		else if (b >= '0' && b <= '9') {
+		if (b >= '<' && b <= '?') {
+			csi->bad = csi->bad || i != start;
+			if (csi->prefix == 0)
+				csi->prefix = b;
+		} else if (b >= '0' && b <= '9') {
+			csi->bad = csi->bad || csi->inter != 0;
 			csi->given = true;
 			if (csi->p[csi->n - 1] <= 0xffff)
 				csi->p[csi->n - 1] = csi->p[csi->n - 1] * 10 +
 				    (b - '0');
 		} else if (b == ';' || b == ':') {
+			csi->bad = csi->bad || csi->inter != 0;
 			csi->given = true;
+			csi->colon = csi->colon || b == ':';
 			if (csi->n < CSI_PARAMS)
 				csi->n++;
 			else
 				csi->more = true;
-		} else if (b >= 0x20 && b <= 0x2f)
+		} else if (b >= 0x20 && b <= 0x2f) {
+			csi->bad = csi->bad || csi->inter != 0;
 			csi->inter = b;
-		else if (b >= 0x40 && b <= 0x7e)
+		} else if (b >= 0x40 && b <= 0x7e)
 			csi->final = b;
 	}
+}
+
+static bool
+mode_is(const struct filter *f, uint32_t mode)
+{
+	size_t	i;
+
+	for (i = 0; i < MODES; i++)
+		if (filter_modes[i].mode == mode)
+			return ((f->modes & 1U << i) != 0);
+	return (false);
+}
+
+/* A cursor is saved, and with it all that writing depends on. */
+static void
+cursor_saved(struct filter *f)
+{
+	f->saved = f->saved || f->sgr || f->shifted || f->charset ||
+	    mode_is(f, 7) || f->origin;
 }
 
 static void
@@ -57,7 +106,11 @@ mode_set(struct filter *f, uint32_t mode, bool on)
 {
 	size_t	i;
 
-	if (mode == 47 || mode == 1047 || mode == 1049) {
+	if ((mode == 1048 || mode == 1049) && on)
+		cursor_saved(f);
+	else if (mode == 1048 || mode == 1049)
+		cursor_back(f);
+	if (mode_screen(mode)) {
 		f->alternate = on;
 		f->alternate_mode = (uint16_t)mode;
 		return;
@@ -78,38 +131,25 @@ mode_set(struct filter *f, uint32_t mode, bool on)
 	}
 }
 
-static bool
-mode_is(const struct filter *f, uint32_t mode)
-{
-	size_t	i;
-
-	for (i = 0; i < MODES; i++)
-		if (filter_modes[i].mode == mode)
-			return ((f->modes & 1U << i) != 0);
-	return (false);
-}
-
-/* CSI ! p: what a soft reset puts back; mouse, paste and screen are not. */
+/* ESC c, and CSI ! p: not each terminal puts back the same, or knows the
+ * latter. So only what moves the cursor if it is done twice is taken as done:
+ * where there is no region, origin mode has no effect. */
 static void
-filter_soft(struct filter *f)
-{
-	mode_set(f, 1, false);
-	mode_set(f, 6, false);
-	mode_set(f, 7, true);
-	mode_set(f, 25, true);
-	f->insert = f->keypad = f->shifted = f->charset = false;
-	f->sgr = f->region = false;
-}
-
-/* ESC c: all is as at the start. */
-void
 filter_full(struct filter *f)
 {
-	f->modes = 0;
+	mode_set(f, 6, false);
+	f->alternate = false;
+}
+
+/* All is put back. */
+static void
+filter_clear(struct filter *f)
+{
+	f->modes = f->modify = f->colours = 0;
 	f->insert = f->keypad = f->shifted = f->charset = false;
-	f->sgr = f->region = f->cursor_style = f->modify_keys = false;
-	f->alternate = f->link = f->status = f->c1 = false;
-	f->colours = 0;
+	f->sgr = f->region = f->cursor_style = f->soft_cursor = false;
+	f->alternate = f->link = f->status = f->c1 = f->saved = false;
+	f->vt52 = f->palette = f->picture = f->open = f->seen = false;
 	f->keys[0] = f->keys[1] = 0;
 	f->keys_set[0] = f->keys_set[1] = false;
 }
@@ -126,6 +166,14 @@ filter_restored(struct filter *f)
 	f->sgr = f->shifted = f->charset = true;
 }
 
+/* The same, where it is known whether anything was: a screen's own cursor. */
+static void
+cursor_back(struct filter *f)
+{
+	if (f->saved)
+		filter_restored(f);
+}
+
 /* CSI ? Pm r: modes as they were saved, which is not known. */
 static void
 csi_modes_restored(struct filter *f, const struct csi *csi)
@@ -135,8 +183,10 @@ csi_modes_restored(struct filter *f, const struct csi *csi)
 	for (i = 0; i < csi->n; i++) {
 		if (csi->p[i] == 2)
 			mode_set(f, 2, false);
-		if (csi->p[i] == 47 || csi->p[i] == 1047 || csi->p[i] == 1049)
+		if (mode_screen(csi->p[i]))
 			mode_set(f, csi->p[i], true);
+		if (csi->p[i] == 1048 || csi->p[i] == 1049)
+			cursor_back(f);
 		for (k = 0; k < MODES; k++)
 			if (filter_modes[k].mode == csi->p[i] &&
 			    (csi->p[i] != 6 || f->origin))
@@ -149,14 +199,18 @@ static void
 csi_keys(struct filter *f, const struct csi *csi)
 {
 	uint32_t	*depth = &f->keys[f->alternate];
-	uint32_t	 n = csi->p[0] == 0 ? 1 : csi->p[0];
+	uint32_t	 n = csi->given ? csi->p[0] : 1;
+	uint32_t	 how = csi->n > 1 ? csi->p[1] : 1;
 
 	if (csi->prefix == '>')
 		(*depth)++;
 	else if (csi->prefix == '<')
 		*depth -= n < *depth ? n : *depth;
-	else if (csi->prefix == '=')
+	/* All of them as it says, or some of them on (2), or off. */
+	else if (csi->prefix == '=' && how <= 1)
 		f->keys_set[f->alternate] = csi->p[0] != 0;
+	else if (csi->prefix == '=' && how == 2)
+		f->keys_set[f->alternate] |= csi->p[0] != 0;
 	else if (csi->prefix == '?')
 		f->asked[ANSWER_KEYS]++;
 }
@@ -174,11 +228,27 @@ csi_modes(struct filter *f, const struct csi *csi, bool on)
 	}
 }
 
+/* xterm's keys. Only the last of these starts as 0, and all without a number
+ * may do nothing elsewhere. */
+static void
+csi_modify(struct filter *f, const struct csi *csi)
+{
+	uint32_t	which = csi->p[0];
+
+	if (which >= MODIFY_KEYS || !csi->given)
+		return;
+	if (csi->final == 'n' || (csi->n > 1 &&
+	    (csi->p[1] != 0 || which != MODIFY_KEYS - 1)))
+		f->modify |= 1U << which;
+	else
+		f->modify &= ~(1U << which);
+}
+
 static void
 csi_sgr(struct filter *f, const struct csi *csi)
 {
 	if (csi->prefix == '>')
-		f->modify_keys = csi->n > 1 && csi->p[1] != 0;
+		csi_modify(f, csi);
 	else if (csi->prefix == '?')
 		f->asked[ANSWER_OTHER]++;
 	else
@@ -200,7 +270,7 @@ csi_marked(struct filter *f, const struct csi *csi)
 	else if (csi->inter == '#' && csi->final == 'Q')
 		f->colours = ~0U;
 	else if (csi->inter == '!' && csi->final == 'p')
-		filter_soft(f);
+		filter_full(f);
 	else if ((csi->inter == '*' && csi->final == 'y') ||
 	    (csi->inter == '$' && csi->final == 'w') ||
 	    (csi->inter == '&' && csi->final == 'u'))
@@ -213,11 +283,13 @@ csi_marked(struct filter *f, const struct csi *csi)
 static void
 csi_status(struct filter *f, const struct csi *csi)
 {
-	if (csi->p[0] == 6)
+	if (csi->prefix == '>')
+		csi_modify(f, csi);
+	else if (csi->p[0] == 6)
 		f->asked[ANSWER_CURSOR]++;
 	else if (csi->p[0] == 5 && csi->prefix == 0)
 		f->asked[ANSWER_OK]++;
-	else if (csi->prefix != '>')
+	else
 		f->asked[ANSWER_STATUS]++;
 }
 
@@ -253,8 +325,15 @@ csi_note(struct filter *f, const struct csi *csi)
 			csi_modes_restored(f, csi);
 		break;
 	case 'c':
-		if (csi->prefix != '?')
+		/* The shape of the cursor, on Linux's console. */
+		if (csi->prefix == '?')
+			f->soft_cursor = csi->p[0] != 0;
+		else
 			f->asked[ANSWER_DEVICE]++;
+		break;
+	case 's':
+		if (csi->prefix == 0)
+			cursor_saved(f);
 		break;
 	case 'q':
 		if (csi->prefix == '>')
@@ -287,6 +366,8 @@ esc_note(struct filter *f, uint8_t inter, unsigned int c)
 		return;
 	if (c == '=' || c == '>')
 		f->keypad = c == '=';
+	else if (c == '7')
+		cursor_saved(f);
 	else if (c == '8')
 		filter_restored(f);
 	else if (c == 'n' || c == 'o' || c == '|' || c == '}' || c == '~')
@@ -318,36 +399,6 @@ filter_mute(struct filter *f, const uint32_t before[ANSWER_KINDS])
 	return (true);
 }
 
-/* VT52's sequences are others: nothing that is left out here would be known
- * there. Modes beyond those that were read are not put back. */
-static bool
-csi_modes_forbidden(const struct csi *csi)
-{
-	size_t	i;
-
-	if (csi->prefix != '?' || (csi->final != 'h' && csi->final != 'l' &&
-	    csi->final != 'r'))
-		return (false);
-	for (i = 0; i < csi->n; i++)
-		if (csi->p[i] == 2 && csi->final != 'h')
-			return (true);
-	return (csi->more);
-}
-
-/* Title reports: the terminal types the title that the session has set. Media
- * copy: what is written goes to a printer, and not to the screen. */
-bool
-csi_forbidden(const struct csi *csi)
-{
-	/* DECSCL: how it answers, and what it knows of what puts it back. */
-	if (csi->inter != 0)
-		return (csi->inter == '"' && csi->final == 'p');
-	if (csi_modes_forbidden(csi))
-		return (true);
-	return (csi->final == 'i' || (csi->final == 't' && csi->prefix == 0 &&
-	    (csi->p[0] == 20 || csi->p[0] == 21 || csi->p[0] > 0xffff)));
-}
-
 struct text {
 	char	*p;
 	size_t	 size, n;
@@ -369,10 +420,11 @@ text_add(struct text *t, const char *fmt, ...)
 static void
 reset_keys(struct filter *f, struct text *t)
 {
-	if (f->keys_set[f->alternate])
-		text_add(t, "\033[=0u");
+	/* What was set may have been so before it was put on the stack. */
 	if (f->keys[f->alternate] > 0)
 		text_add(t, "\033[<%uu", f->keys[f->alternate]);
+	if (f->keys_set[f->alternate])
+		text_add(t, "\033[=0u");
 }
 
 static void
@@ -388,10 +440,13 @@ reset_modes(struct filter *f, struct text *t)
 		text_add(t, "\033[4l");
 	if (f->keypad && !mode_is(f, 66))
 		text_add(t, "\033>");
-	if (f->modify_keys)
-		text_add(t, "\033[>4m");
+	for (i = 0; i < MODIFY_KEYS; i++)
+		if (f->modify & 1U << i)
+			text_add(t, "\033[>%zum", i);
 	if (f->cursor_style)
 		text_add(t, "\033[0 q");
+	if (f->soft_cursor)
+		text_add(t, "\033[?0c");
 	if (f->status)
 		text_add(t, "\033[0$}");
 	if (f->link)
@@ -419,7 +474,6 @@ reset_colours(struct filter *f, struct text *t)
 		text_add(t, "\033]104\033\\");
 	if (f->palette)
 		text_add(t, "\033]R\033\\");
-	f->palette = false;
 }
 
 size_t
@@ -431,14 +485,12 @@ filter_reset(struct filter *f, char *out, size_t size)
 	 * it would take all that we say for it, too. */
 	if (f->seen || f->open)
 		text_add(&t, "\030\033\\");
-	f->open = f->seen = false;
 	f->state = FILTER_GROUND;
 	f->esc = false;
 	f->holdlen = f->unitlen = 0;
 	/* Before all that VT52 does not know. */
 	if (f->vt52)
 		text_add(&t, "\033<");
-	f->vt52 = false;
 	if (f->c1)
 		text_add(&t, "\033 F");
 	reset_keys(f, &t);
@@ -446,14 +498,14 @@ filter_reset(struct filter *f, char *out, size_t size)
 		text_add(&t, "\033[?%ul", f->alternate_mode);
 		f->alternate = false;
 		reset_keys(f, &t);
+		cursor_back(f);
 	}
 	reset_modes(f, &t);
 	reset_colours(f, &t);
 	/* It would lie over what is shown in its place. */
 	if (f->picture)
 		text_add(&t, "\033_Ga=d\033\\");
-	f->picture = false;
-	filter_full(f);
+	filter_clear(f);
 	return (t.n);
 }
 

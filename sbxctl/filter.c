@@ -32,24 +32,10 @@ in_string(const struct filter *f)
 	return (f->state >= FILTER_NUMBER);
 }
 
-static bool
-is_control(uint8_t b)
-{
-	return (b < 0x20 && b != ESC);
-}
-
-/*
- * Lets go of what is held without passing the sequence on. Controls inside a
- * sequence are carried out by terminals on their own, so they stay.
- */
+/* Lets go of what is held without passing it on. */
 static void
-hold_drop(struct filter *f, struct sinkbuf *sb)
+hold_drop(struct filter *f)
 {
-	size_t	i;
-
-	for (i = 0; i < f->holdlen; i++)
-		if (is_control(f->hold[i]))
-			put(sb, &f->hold[i], 1);
 	f->holdlen = 0;
 	f->spoilt = false;
 }
@@ -82,14 +68,15 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 	f->state = FILTER_GROUND;
 	/* "ESC [", or the C1 form: one byte, or two as UTF-8. */
 	csi_parse(f, f->hold[0] == 0x9b ? 1 : 2, &csi);
-	if (!f->raw && (f->spoilt || csi_forbidden(&csi))) {
-		hold_drop(f, sb);
+	if (!f->raw && (f->spoilt || !csi_trim(f, &csi) ||
+	    !csi_listed(&csi))) {
+		hold_drop(f);
 		return;
 	}
 	memcpy(before, f->asked, sizeof(before));
 	csi_note(f, &csi);
 	if (filter_mute(f, before))
-		hold_drop(f, sb);
+		hold_drop(f);
 	else
 		hold_pass(f, sb);
 }
@@ -133,11 +120,9 @@ string_begin(struct filter *f, uint8_t kind)
 }
 
 static void
-string_refuse(struct filter *f, struct sinkbuf *sb, enum filter_state state)
+string_refuse(struct filter *f, enum filter_state state)
 {
-	/* Controls in here are the string's, not the screen's. */
-	f->holdlen = 0;
-	hold_drop(f, sb);
+	hold_drop(f);
 	f->state = state;
 }
 
@@ -146,7 +131,7 @@ static void
 string_open(struct filter *f, struct sinkbuf *sb)
 {
 	if (!f->raw && f->spoilt) {
-		string_refuse(f, sb, FILTER_DROP);
+		string_refuse(f, FILTER_DROP);
 		return;
 	}
 	hold_pass(f, sb);
@@ -161,7 +146,7 @@ string_end(struct filter *f, struct sinkbuf *sb, unsigned int code)
 {
 	if ((f->state == FILTER_NUMBER && osc_forbidden(f)) ||
 	    (f->state == FILTER_KIND && !f->raw && !string_whole(f)))
-		string_refuse(f, sb, FILTER_GROUND);
+		string_refuse(f, FILTER_GROUND);
 	else if (f->state == FILTER_NUMBER || f->state == FILTER_KIND)
 		string_open(f, sb);
 	if (f->open && code == BEL) {
@@ -197,7 +182,7 @@ osc_number(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		f->spoilt = true;
 	verdict = f->raw ? STRING_PASS : osc_judge(f, code);
 	if (verdict == STRING_DROP)
-		string_refuse(f, sb, FILTER_DROP);
+		string_refuse(f, FILTER_DROP);
 	else if (verdict == STRING_PASS)
 		string_open(f, sb);
 	if (!f->given && !f->raw && f->open) {
@@ -225,7 +210,7 @@ string_kind(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	if (f->quiet && !f->raw && f->asks > 0)
 		verdict = STRING_DROP;
 	if (verdict == STRING_DROP)
-		string_refuse(f, sb, tmux ? FILTER_TMUX : FILTER_DROP);
+		string_refuse(f, tmux ? FILTER_TMUX : FILTER_DROP);
 	else if (verdict == STRING_PASS)
 		string_open(f, sb);
 }
@@ -234,13 +219,25 @@ string_kind(struct filter *f, struct sinkbuf *sb, unsigned int code,
  * Characters
  */
 static void
+ground_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
+    const uint8_t *p, size_t n)
+{
+	/* ENQ: some terminals answer with a text of theirs. */
+	if (code == 0x05 && f->quiet)
+		return;
+	put(sb, p, n);
+	if (code == 0x0e || code == 0x0f)
+		f->shifted = code == 0x0e;
+	if (code == '\n' || (code >= 0x20 && code != 0x7f))
+		f->midline = code != '\n';
+}
+
+static void
 esc_begin(struct filter *f, struct sinkbuf *sb)
 {
 	/* A sequence cut short by another is void, here as there. */
-	if (in_string(f))
-		f->holdlen = 0;
 	string_close(f, sb);
-	hold_drop(f, sb);
+	hold_drop(f);
 	f->state = FILTER_ESC;
 	f->seen = f->seen || f->raw;
 }
@@ -258,7 +255,7 @@ esc_introduces(struct filter *f, struct sinkbuf *sb, unsigned int c)
 	case '_':
 		string_begin(f, (uint8_t)c);
 		if (c == 'P' && f->screen && !f->raw)
-			string_refuse(f, sb, FILTER_DROP);
+			string_refuse(f, FILTER_DROP);
 		return (true);
 	case '^':
 	case 'X':
@@ -267,7 +264,7 @@ esc_introduces(struct filter *f, struct sinkbuf *sb, unsigned int c)
 		if (f->raw)
 			string_open(f, sb);
 		else
-			string_refuse(f, sb, FILTER_DROP);
+			string_refuse(f, FILTER_DROP);
 		return (true);
 	case 'k':
 		/* screen's and tmux's title: a string there and nowhere else,
@@ -275,10 +272,29 @@ esc_introduces(struct filter *f, struct sinkbuf *sb, unsigned int c)
 		if (f->raw)
 			break;
 		string_begin(f, (uint8_t)c);
-		string_refuse(f, sb, FILTER_DROP);
+		string_refuse(f, FILTER_DROP);
 		return (true);
 	}
 	return (false);
+}
+
+/* ESC or its C1 form, with n intermediates behind it, and the final byte. */
+static void
+esc_end(struct filter *f, struct sinkbuf *sb, size_t n, unsigned int final)
+{
+	uint32_t	before[ANSWER_KINDS];
+
+	f->state = FILTER_GROUND;
+	memcpy(before, f->asked, sizeof(before));
+	if (f->spoilt || (!f->raw && !esc_listed(f->hold + 1, n, final))) {
+		hold_drop(f);
+		return;
+	}
+	esc_note(f, n > 0 ? f->hold[n] : 0, final);
+	if (filter_mute(f, before))
+		hold_drop(f);
+	else
+		hold_pass(f, sb);
 }
 
 /* After ESC: an intermediate, an introducer, or the end. */
@@ -286,44 +302,22 @@ static void
 esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
-	uint32_t	before[ANSWER_KINDS];
-	uint8_t		inter = 0;
-	bool		other = false;
-	size_t		i;
+	size_t	n_inter;
 
 	if (code >= 0x80) {
 		/* No sequence goes on like this; a terminal that takes it
 		 * for the lower half must not see the ESC. */
-		hold_drop(f, sb);
+		hold_drop(f);
 		f->state = FILTER_GROUND;
 		put(sb, p, n);
 		return;
 	}
 	hold_add(f, p, n);
-	if (code < 0x30 || code == 0x7f)
+	if (code < 0x30)
 		return;
-	for (i = 1; i + 1 < f->holdlen; i++) {
-		if (f->hold[i] >= 0x20 && f->hold[i] < 0x30)
-			inter = f->hold[i];
-		/* ESC %: another coding, in which other bytes are controls.
-		 * ESC SP G: answers in C1, which are not known as ones.
-		 * ESC ! and ESC ": strings to screen. */
-		other = other || f->hold[i] == '%' || f->hold[i] == '!' ||
-		    f->hold[i] == '"' || (f->hold[i] == ' ' && code == 'G');
-	}
-	if (inter == 0 && esc_introduces(f, sb, code))
-		return;
-	f->state = FILTER_GROUND;
-	memcpy(before, f->asked, sizeof(before));
-	if (f->spoilt || (other && !f->raw)) {
-		hold_drop(f, sb);
-		return;
-	}
-	esc_note(f, inter, code);
-	if (filter_mute(f, before))
-		hold_drop(f, sb);
-	else
-		hold_pass(f, sb);
+	n_inter = f->spoilt ? FILTER_HOLD : f->holdlen - 2;
+	if (n_inter > 0 || !esc_introduces(f, sb, code))
+		esc_end(f, sb, n_inter, code);
 }
 
 /* C1 controls: the same sequences in one character. */
@@ -331,8 +325,6 @@ static void
 c1_begin(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
-	uint32_t	before[ANSWER_KINDS];
-
 	if (code == ST && in_string(f)) {
 		string_end(f, sb, code);
 		return;
@@ -341,13 +333,12 @@ c1_begin(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	hold_add(f, p, n);
 	if (esc_introduces(f, sb, code - 0x40))
 		return;
-	f->state = FILTER_GROUND;
-	memcpy(before, f->asked, sizeof(before));
-	esc_note(f, 0, code - 0x40);
-	if (filter_mute(f, before))
-		hold_drop(f, sb);
-	else
-		hold_pass(f, sb);
+	esc_end(f, sb, 0, code - 0x40);
+	/* By itself it is a letter of another coding to many: show that there
+	 * is one. */
+	if (n == 1 && f->utf8 && !f->raw &&
+	    !esc_listed(NULL, 0, code - 0x40))
+		ground_next(f, sb, '?', (const uint8_t *)"?", 1);
 }
 
 static void
@@ -357,7 +348,7 @@ csi_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	hold_add(f, p, n);
 	if (code >= 0x80)
 		f->spoilt = true;
-	else if (code >= 0x40 && code != 0x7f)
+	else if (code >= 0x40)
 		csi_end(f, sb);
 }
 
@@ -383,20 +374,6 @@ string_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	put(sb, p, n);
 }
 
-static void
-ground_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
-    const uint8_t *p, size_t n)
-{
-	/* ENQ: some terminals answer with a text of theirs. */
-	if (code == 0x05 && f->quiet)
-		return;
-	put(sb, p, n);
-	if (code == 0x0e || code == 0x0f)
-		f->shifted = code == 0x0e;
-	if (code == '\n' || (code >= 0x20 && code != 0x7f))
-		f->midline = code != '\n';
-}
-
 /* ESC inside a string: its end, or another sequence's start. */
 static bool
 string_esc(struct filter *f, struct sinkbuf *sb, unsigned int code)
@@ -418,10 +395,8 @@ string_esc(struct filter *f, struct sinkbuf *sb, unsigned int code)
 static void
 filter_cancel(struct filter *f, struct sinkbuf *sb, const uint8_t *p)
 {
-	if (in_string(f))
-		f->holdlen = 0;
 	string_close(f, sb);
-	hold_drop(f, sb);
+	hold_drop(f);
 	f->state = FILTER_GROUND;
 	put(sb, p, 1);
 }
@@ -447,6 +422,14 @@ filter_unit(struct filter *f, struct sinkbuf *sb, unsigned int code,
 	}
 	if (code >= 0x80 && code < 0xa0) {
 		c1_begin(f, sb, code, p, n);
+		return;
+	}
+	/* Terminals carry these out where they stand in a sequence, and go
+	 * on with it; DEL is nothing. */
+	if ((f->state == FILTER_ESC || f->state == FILTER_CSI) &&
+	    (code < 0x20 || code == 0x7f)) {
+		if (code < 0x20)
+			ground_next(f, sb, code, p, n);
 		return;
 	}
 	switch (f->state) {

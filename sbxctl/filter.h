@@ -77,7 +77,9 @@ struct filter {
 	/* how the terminal differs from how it starts */
 	uint32_t	 modes;		/* bit: place in the table */
 	bool		 insert, keypad, shifted, charset, sgr, region;
-	bool		 cursor_style, modify_keys;
+	bool		 cursor_style, soft_cursor;
+	uint32_t	 modify;	/* xterm's resources for keys, bits */
+	bool		 saved;		/* a cursor, not as at the start */
 	bool		 link;		/* OSC 8: text is one */
 	bool		 status;	/* CSI 1 $ }: to the status line */
 	bool		 vt52;		/* CSI ? 2 l, once */
@@ -113,7 +115,7 @@ size_t	filter_reset(struct filter *, char *out, size_t size);
 uint32_t filter_pending(const struct filter *);
 
 /*
- * Shared by filter.c, strings.c, plain.c, csi.c and answers.c.
+ * Shared by filter.c, strings.c, plain.c, csi.c, allow.c and answers.c.
  */
 /* Where output goes while one call of filter_out runs. NULL: nowhere. */
 struct sinkbuf {
@@ -124,12 +126,15 @@ struct sinkbuf {
 void	filter_byte(struct filter *, struct sinkbuf *, uint8_t);
 
 #define CSI_PARAMS	16
+#define MODIFY_KEYS	5	/* xterm's modifyKeyboard to modifyOtherKeys */
 
 struct csi {
 	uint8_t		 prefix, inter, final;
 	uint32_t	 p[CSI_PARAMS];
 	size_t		 n;		/* how many were given, at least one */
 	bool		 given;		/* any digit at all */
+	bool		 colon;
+	bool		 bad;		/* not in a sequence's order */
 	bool		 more;		/* than are in p */
 };
 
@@ -138,7 +143,12 @@ void	csi_parse(const struct filter *, size_t start, struct csi *);
 /* Remembers what an allowed sequence sets and asks for. */
 void	csi_note(struct filter *, const struct csi *);
 void	esc_note(struct filter *, uint8_t inter, unsigned int final);
-bool	csi_forbidden(const struct csi *);
+/* A private mode that is put back, if need be. */
+bool	mode_listed(uint32_t);
+/* Of a list of modes those stay that may be set. False: none. */
+bool	csi_trim(struct filter *, struct csi *);
+bool	csi_listed(const struct csi *);
+bool	esc_listed(const uint8_t *inter, size_t n, unsigned int final);
 /* True where what has been noted since then asks the terminal, and must not:
  * then it has not been asked. */
 bool	filter_mute(struct filter *, const uint32_t before[ANSWER_KINDS]);
@@ -161,8 +171,6 @@ void	string_asks(struct filter *, uint8_t);
 /* The string has ended and the terminal has got it whole. */
 void	string_note(struct filter *);
 
-/* ESC c: all is as at the start. */
-void	filter_full(struct filter *);
 /* ESC 8 and the like: what was saved is there again, whatever that was. */
 void	filter_restored(struct filter *);
 

@@ -3,7 +3,7 @@ sbxctl_SRCS =	sbxctl/sbxctl.c sbxctl/options.c sbxctl/say.c \
 		sbxctl/project.c sbxctl/run.c sbxctl/life.c sbxctl/store.c \
 		sbxctl/explain.c sbxctl/text_life.c sbxctl/relay.c sbxctl/sink.c \
 		sbxctl/terminal.c sbxctl/filter.c sbxctl/plain.c sbxctl/csi.c \
-		sbxctl/answers.c sbxctl/strings.c sbxctl/choice.c \
+		sbxctl/answers.c sbxctl/strings.c sbxctl/allow.c sbxctl/choice.c \
 		sbxctl/session.c sbxctl/review.c sbxctl/outside.c \
 		sbxctl/text_outside.c sbxctl/landing.c sbxctl/doctor.c \
 		sbxctl/out_text.c sbxctl/text_session.c sbxctl/column.c \

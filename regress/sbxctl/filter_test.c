@@ -132,11 +132,17 @@ static const struct row	passes[] = {
 	{ "a string cut by one that is dropped", "\033Pq\033kb\033\\c",
 	  "\033Pq\033\\c" },
 	{ "16 modes", "\033[?1;5;6;7;25;1;1;1;1;1;1;1;1;1;1;1000h", NULL },
-	{ "mode 2 that is none of VT52's", "\033[2l\033[?2h\033[?12;22l",
-	  NULL },
+	{ "modes that are put back", "\033[?12;25h\033[?80;1007;1070;2027;8452l"
+	  "\033[?1048h\033[?1048l\033[?1;25s\033[?1;25r\033[4h\033[4l", NULL },
+	{ "keys of xterm's and kitty's", "\033[>4;2m\033[>4m\033[>1;3m\033[>m"
+	  "\033[>4n\033[>1u\033[<u\033[<2u\033[=5;2u", NULL },
+	{ "escapes", "\033D\033E\033M\033#8\033)0\033*0\033+0\033n\033|"
+	  "\033c\033 F\0336\0339", NULL },
+	{ "controls in a sequence", "\033\n[\r3\t1m\033[\177?\b25h\033\f(\b0",
+	  "\n\r\t\033[31m\b\033[?25h\f\b\033(0" },
 	{ "clipboard's number as a string's text", "\033]0;52;c;eA==\a",
 	  NULL },
-	{ "mode 21, colour 21", "\033[?21h\033[21m\033[21;21H", NULL },
+	{ "colour 21", "\033[21m\033[21;21H", NULL },
 	{ "an invalid byte", "a\377b\300c", NULL },
 	{ "a character broken off", "\342\202x", NULL },
 	{ "many parameters", "\033[1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16;17;"
@@ -156,11 +162,11 @@ static const struct row	dropped[] = {
 	{ "clipboard, no selection", "a\033]52\ab\033]52\033\\c", "abc" },
 	{ "clipboard, zeros before", "a\033]0052;c;x\ab", "ab" },
 	{ "clipboard, controls in the number", "a\033]5\n2;c;x\ab", "ab" },
-	{ "clipboard, control after ESC", "a\033\n]52;c;x\ab", "ab" },
+	{ "clipboard, control after ESC", "a\033\n]52;c;x\ab", "a\nb" },
 	{ "clipboard, C1", "a\302\23552;c;x\302\234b", "ab" },
 	{ "clipboard, C1 bytes", "a\23552;c;x\234b", "ab" },
 	{ "clipboard, ESC and C1", "a\033]52;c;x\302\234b", "ab" },
-	{ "clipboard, kitty's", "a\0335522\033]5522;x\ab", "a\0335522b" },
+	{ "clipboard, kitty's", "a\0335522\033]5522;x\ab", "a522b" },
 	{ "clipboard, wraps round 32 bits", "a\033]4294967348;c;x\ab", "ab" },
 	{ "clipboard, upper half", "a\033]\302\265\302\262;c;x\ab", "ab" },
 	{ "clipboard, introducer's upper half", "a\033\303\23552;c;x\ab",
@@ -214,7 +220,7 @@ static const struct row	dropped[] = {
 	  "\033]633;E;x\ae\033]777;notify;a;b\af\033]21;a=b\ag"
 	  "\033]5;0;red\ah\033]22;x\ai", "abcdefghi" },
 	{ "a number without its end", "a\0332 ]0\033]2 52;c\ab\033]0x;t\ac",
-	  "a\0332 ]0bc" },
+	  "a ]0bc" },
 	{ "no number", "a\033];52;c;x\ab\033]lt\033\\c\033]\ad", "abcd" },
 	{ "APC but for pictures", "a\033_x\033\\b\033_;G\033\\c\033_\033\\d",
 	  "abcd" },
@@ -243,7 +249,28 @@ static const struct row	dropped[] = {
 	  "\033P$q1m\033\\g", "abcdefg" },
 	{ "XTGETTCAP with a text", "a\033P+qls\033\\b\033P+q544e;\r\033\\c"
 	  "\033P+q\033\\d\033P+q54g\033\\e", "abcde" },
-	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le", "abcde" },
+	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le",
+	  "ab\033[?25lcd\033[?1le" },
+	{ "modes that nothing puts back", "a\033[2hb\033[20hc\033[12ld"
+	  "\033[2;4;20he\033[?67hf\033[?1060;1061hg\033[?5522hh\033[?7727hi"
+	  "\033[?hj\033[?1034;25hk\033[?3;4ll\033[?sm\033[?rn"
+	  "\033[?67;1ro\033[>1hp\033[?1049:1hq\2333;4l\233?9;0hr",
+	  "abcd\033[4hefghij\033[?25hklmn\033[?1ropq\033[4l\033[?9hr" },
+	{ "modes in no order", "a\033[2?1hb\033[?$1hc\033[1?25ld\033[??1he"
+	  "\033[?1 $he", "abcdee" },
+	{ "tab stops", "a\033Hb\302\210c\033[gd\033[3ge\033[?5Wf\033[2Wg",
+	  "abcdefg" },
+	{ "memory lock", "a\033lb\033mc", "abc" },
+	{ "locators", "a\033[1;2'zb\033[1;3'{c", "abc" },
+	{ "protected letters", "a\033[1\"qb\033Vc\302\226d", "abcd" },
+	{ "shifts for one of ours", "a\033Nb\033Oc\302\216d", "abcd" },
+	{ "lines of another width", "a\033#3b\033#6c", "abc" },
+	{ "other escapes", "a\033Fb\033#8\033((0c\033$Bd\033&xe\033,0f",
+	  "ab\033#8cdef" },
+	{ "letters that are alone", "it\222s \210 \226", "it?s ? ?" },
+	{ "keys of xterm's that are not put back", "a\033[>6;1mb\033[>5nc",
+	  "abc" },
+	{ "none or one off kitty's stack", "a\033[<0ub", "ab" },
 	{ "answers in C1", "a\033 Gb\033\n Gc\033[62;0\"pd", "ab\ncd" },
 	{ "more modes than are read", "a\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;"
 	  "1000hb\033[?1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;2lc", "abc" },
@@ -318,8 +345,9 @@ longer(const char *what, const char *head, char fill, const char *tail)
 ATF_TC_WITHOUT_HEAD(overlong);
 ATF_TC_BODY(overlong, tc)
 {
-	longer("ESC, controls, clipboard", "a\033", '\n', "]52;c;x\ab");
-	longer("ESC, controls, DCS", "a\033", '\n', "Px\033\\b");
+	longer("ESC, nothings, clipboard", "a\033", '\177', "]52;c;x\ab");
+	longer("ESC, nothings, DCS", "a\033", '\177', "Px\033\\b");
+	longer("ESC, intermediates", "a\033", '(', "0b");
 	longer("capabilities", "a\033P+q", '5', "\033\\b");
 	longer("zeros, title report", "a\033[", '0', "21tb");
 	longer("zeros, clipboard", "a\033]", '0', "52;c;x\ab");
@@ -363,7 +391,7 @@ ATF_TC_BODY(raw, tc)
 	filter_out(&f, (const uint8_t *)vt52, sizeof(vt52) - 1, out);
 	n = filter_reset(&f, buf, sizeof(buf));
 	buf[n] = '\0';
-	ATF_REQUIRE_STREQ(buf, ENDS "\033<\033[?5l");
+	ATF_REQUIRE_STREQ(buf, ENDS "\033<\033[?1l\033[?5l");
 	ATF_REQUIRE_EQ(filter_reset(&f, buf, sizeof(buf)), 0);
 	filter_out(&f, (const uint8_t *)"\033 G", 3, out);
 	n = filter_reset(&f, buf, sizeof(buf));
@@ -424,7 +452,26 @@ ATF_TC_BODY(puts_back, tc)
 	/* A stack for each screen. */
 	reset_is("\033[>1u\033[?1049h\033[>1u\033[>1u",
 	    "\033[<2u\033[?1049l\033[<1u");
+	/* What was set may be under what is on the stack. */
+	reset_is("\033[=31u\033[>1u", "\033[<1u\033[=0u");
+	reset_is("\033[=31u\033[=0;2u", "\033[=0u");
+	reset_is("\033[=1;2u", "\033[=0u");
+	reset_is("\033[=31u\033[=0;1u", "");
+	reset_is("\033[>31u\033[<0u", "\033[<1u");
 	reset_is("\033[>4;2m", "\033[>4m");
+	reset_is("\033[>4;2m\033[>4;m", "");
+	reset_is("\033[>4;2m\033[>1m\033[>m", "\033[>4m");
+	reset_is("\033[>1;3m\033[>0;15m", "\033[>0m\033[>1m");
+	reset_is("\033[>1;0m", "\033[>1m");
+	reset_is("\033[>1;3m\033[>1m", "");
+	reset_is("\033[>4n", "\033[>4m");
+	reset_is("\033[?8c", "\033[?0c");
+	reset_is("\033[?8c\033[?0c", "");
+	reset_is("\033[?12;25h", "\033[?12l");
+	reset_is("\033[?1007l", "\033[?1007h");
+	reset_is("\033[?67;25l", "\033[?25h");
+	/* A control is carried out where it stands. */
+	reset_is("\033[\0161m", "\017\033[m");
 	reset_is("\033[5 q", "\033[0 q");
 	reset_is("\033[5 q\033[0 q", "");
 	reset_is("\033[1;31mred", "\033[m");
@@ -482,8 +529,17 @@ ATF_TC_BODY(puts_back_more, tc)
 	reset_is("\033]P1ff0000", "\033]R\033\\");
 	reset_is("\033[?20", "");
 	reset_is("\033]52;c;abc", "");
-	reset_is("\033[?1049h\033[1m\033c", "");
-	reset_is("\033[?25l\033[?1h\033[1m\033[?2004h\033[!p", "\033[?2004l");
+	/* Terminals differ in what these put back, so all is again. */
+	reset_is("\033[?1049h\033[1m\033c", "\033[m");
+	reset_is("\033[?25l\033[?6h\033[?2004h\033[!p",
+	    "\033[?25h\033[?2004l");
+	reset_is("\033[>4;2m\033c", "\033[>4m");
+	/* Who goes into another screen and comes back finds the letters that
+	 * nobody sees as they were. */
+	reset_is("\033[8m\033[?1049h\033[m", "\033[?1049l" RESTORED);
+	reset_is("\033[8m\033[?1049h\033[m\033[?1049l", RESTORED);
+	reset_is("\033[8m\033[?1048h\033[m\033[?1048l", RESTORED);
+	reset_is("\033[8m\0337\033[m\033[?1049h", "\033[?1049l" RESTORED);
 	/* What was left out has set nothing. */
 	reset_is("\033Ptmux;\033\033[?1049h\033\\", "");
 }

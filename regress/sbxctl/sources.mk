@@ -1,5 +1,5 @@
 regress/sbxctl/filter_test_SRCS = sbxctl/filter.c sbxctl/plain.c \
-	sbxctl/csi.c sbxctl/answers.c sbxctl/strings.c
+	sbxctl/csi.c sbxctl/answers.c sbxctl/strings.c sbxctl/allow.c
 regress/sbxctl/keys_test_SRCS = sbxctl/keys.c
 REGRESS_HELPERS += regress/sbxctl/fake regress/sbxctl/jsonget
 regress/sbxctl/fake_SRCS = regress/sbxctl/fake_suite.c \
