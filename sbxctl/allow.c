@@ -70,32 +70,106 @@ csi_trim(struct filter *f, struct csi *csi)
 	return (true);
 }
 
-/* Title reports: the terminal types the title that the session has set. Media
- * copy: what is written goes to a printer, and not to the screen. */
+/* By what comes before the final byte. Not among them, but the most of what
+ * there is: media copy (to a printer), tab stops, locators, macros, checksums
+ * of what the screen shows, and whatever else a terminal answers in a form that
+ * nobody here waits for. */
+static const struct {
+	uint8_t		 prefix, inter;
+	const char	*finals;
+} csi_list[] = {
+	{ 0, 0, "@ABCDEFGHIJKLMPSTXZ^`abcdefhlmnrstux" },
+	{ '?', 0, "JKSchlmnrsu" },
+	{ '>', 0, "cmnqu" },
+	{ '=', 0, "cu" },
+	{ '<', 0, "u" },
+	{ 0, ' ', "@Aq" },
+	{ 0, '!', "p" },
+	{ 0, '#', "PQpq{}" },
+	{ 0, '$', "prtvxz{}" },
+	{ '?', '$', "p" },
+	{ 0, '\'', "}~" },
+};
+
+static bool
+csi_known(const struct csi *csi)
+{
+	size_t	i;
+
+	for (i = 0; i < sizeof(csi_list) / sizeof(csi_list[0]); i++)
+		if (csi_list[i].prefix == csi->prefix &&
+		    csi_list[i].inter == csi->inter)
+			return (strchr(csi_list[i].finals, csi->final) != NULL);
+	return (false);
+}
+
+/* Of the window: questions and the stack of titles. 20 and 21 would make the
+ * terminal type the title that the session has set; nor is it for a session to
+ * say how large it is, or where. */
+static bool
+window_listed(uint32_t what)
+{
+	switch (what) {
+	case 11:
+	case 13:
+	case 14:
+	case 15:
+	case 16:
+	case 18:
+	case 19:
+	case 22:
+	case 23:
+		return (true);
+	}
+	return (false);
+}
+
+static bool
+status_listed(const struct csi *csi)
+{
+	uint32_t	what = csi->p[0];
+
+	if (csi->prefix == '>')
+		return (what < MODIFY_KEYS);
+	if (csi->n > 1)
+		return (false);
+	if (csi->prefix == 0)
+		return (what == 5 || what == 6);
+	return (what == 6 || what == 15 || what == 25 || what == 26 ||
+	    what == 996);
+}
+
 bool
 csi_listed(const struct csi *csi)
 {
-	if (csi->bad)
+	if (csi->bad || !csi_known(csi))
 		return (false);
-	/* DECSCL: how it answers, and what it knows of what puts it back. */
+	/* Shades of colours and underlines are all that has them. */
+	if (csi->colon && (csi->final != 'm' || csi->prefix != 0))
+		return (false);
 	if (csi->inter != 0)
-		return (csi->inter != '\'' && csi->inter != ',' &&
-		    !(csi->inter == '"' && (csi->final == 'p' ||
-		    csi->final == 'q')));
+		return (csi->inter != '$' || csi->final != 'p' || csi->n == 1);
 	switch (csi->final) {
+	case 'c':
+		return (csi->prefix == '?' || csi->p[0] == 0);
 	case 'm':
+		return (csi->prefix == 0 || csi->p[0] < MODIFY_KEYS);
 	case 'n':
-		return (csi->prefix != '>' || csi->p[0] < MODIFY_KEYS);
+		return (status_listed(csi));
+	case 'q':
+		return (csi->p[0] == 0);
 	case 'u':
 		/* None to some terminals, one to others. */
 		return (csi->prefix != '<' || !csi->given || csi->p[0] != 0);
-	case 'g':
-	case 'W':
-	case 'i':
-		return (false);
+	case 'S':
+		/* Sizes of graphics: what they are, and not to set them. */
+		return (csi->prefix == 0 || (csi->n > 1 &&
+		    (csi->p[1] == 1 || csi->p[1] == 4)));
+	case 'T':
+		/* xterm waits for an answer after five. */
+		return (csi->n == 1);
 	case 't':
-		return (csi->prefix == 0 && csi->p[0] != 20 &&
-		    csi->p[0] != 21 && csi->p[0] <= 0xffff);
+		return (window_listed(csi->p[0]));
 	}
 	return (true);
 }

@@ -329,7 +329,8 @@ csi_note(struct filter *f, const struct csi *csi)
 		if (csi->prefix == '?')
 			f->soft_cursor = csi->p[0] != 0;
 		else
-			f->asked[ANSWER_DEVICE]++;
+			f->asked[csi->prefix == '=' ? ANSWER_STRING :
+			    ANSWER_DEVICE]++;
 		break;
 	case 's':
 		if (csi->prefix == 0)

@@ -3,6 +3,7 @@
 #include "filter.h"
 
 #define ESC	0x1b
+#define ENQ	0x05
 #define CAN	0x18
 #define SUB	0x1a
 #define BEL	0x07
@@ -64,17 +65,21 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 {
 	uint32_t	before[ANSWER_KINDS];
 	struct csi	csi;
+	bool		listed;
 
 	f->state = FILTER_GROUND;
 	/* "ESC [", or the C1 form: one byte, or two as UTF-8. */
 	csi_parse(f, f->hold[0] == 0x9b ? 1 : 2, &csi);
-	if (!f->raw && (f->spoilt || !csi_trim(f, &csi) ||
-	    !csi_listed(&csi))) {
+	listed = csi_listed(&csi);
+	if (!f->raw && (f->spoilt || !listed || !csi_trim(f, &csi))) {
 		hold_drop(f);
 		return;
 	}
 	memcpy(before, f->asked, sizeof(before));
 	csi_note(f, &csi);
+	/* It may be answered, who knows how. */
+	if (!listed && memcmp(before, f->asked, sizeof(before)) == 0)
+		f->asked[ANSWER_OTHER]++;
 	if (filter_mute(f, before))
 		hold_drop(f);
 	else
@@ -222,9 +227,6 @@ static void
 ground_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
-	/* ENQ: some terminals answer with a text of theirs. */
-	if (code == 0x05 && f->quiet)
-		return;
 	put(sb, p, n);
 	if (code == 0x0e || code == 0x0f)
 		f->shifted = code == 0x0e;
@@ -405,6 +407,11 @@ static void
 filter_unit(struct filter *f, struct sinkbuf *sb, unsigned int code,
     const uint8_t *p, size_t n)
 {
+	/* Some terminals answer with a text of theirs, wherever it stands. */
+	if (code == ENQ) {
+		f->asked[ANSWER_OTHER] += f->raw;
+		return;
+	}
 	if (f->esc && string_esc(f, sb, code))
 		return;
 	if (code == ESC) {

@@ -98,9 +98,19 @@ static const struct row	passes[] = {
 	{ "palette reset, without a number's end", "\033]104\a\033]104\033\\",
 	  NULL },
 	{ "marks of the prompt", "\033]133;A\a", NULL },
-	{ "size reports", "\033[14t\033[16t\033[18t", NULL },
+	{ "size reports", "\033[14t\033[14;2t\033[16t\033[18t\033[?2;1;0S",
+	  NULL },
+	{ "writing", "\033[2@\033[A\033[3;4H\033[2J\033[?K\033[L\033[2M\033[P"
+	  "\033[S\033[2T\033[3X\033[2I\033[Z\033[5`\033[2a\033[7b\033[3d\033[2e"
+	  "\033[1;1f\033[2;9r\033[s\033[u\033[2 @\033[2 A\033[2'}\033[2'~",
+	  NULL },
+	{ "rectangles", "\033[1;1;2;2$z\033[65;1;1;2;2$x\033[1;1;2;2;1;3;3;1$v"
+	  "\033[1;1;2;2;7$r\033[1;1;2;2;7$t\033[1;1;2;2${", NULL },
+	{ "shades", "\033[38:2::1:2:3m\033[4:3m\033[58:5:1m", NULL },
 	{ "title stack", "\033[22;0t\033[23;0t", NULL },
-	{ "device", "\033[c\033[>c\033[6n\033[?1$p\033[>q", NULL },
+	{ "device", "\033[c\033[>c\033[=c\033[0c\033[5n\033[6n\033[?6n"
+	  "\033[?996n\033[?1$p\033[4$p\033[>q\033[>0q\033[?u\033[?4m\033[x",
+	  NULL },
 	{ "DECRQSS", "\033P$qm\033\\\033P$qr\033\\\033P$qs\033\\"
 	  "\033P$q q\033\\\033P$q\"p\033\\\033P$q\"q\033\\", NULL },
 	{ "sixel", "\033Pq#0;2;0;0;0~\033\\", NULL },
@@ -249,6 +259,18 @@ static const struct row	dropped[] = {
 	  "\033P$q1m\033\\g", "abcdefg" },
 	{ "XTGETTCAP with a text", "a\033P+qls\033\\b\033P+q544e;\r\033\\c"
 	  "\033P+q\033\\d\033P+q54g\033\\e", "abcde" },
+	{ "answerback", "a\005b\033[\005md\033]0;\005t\033\005\\e",
+	  "ab\033[md\033]0;t\033\\e" },
+	{ "questions with other answers", "a\033[1;1;1;1#|b\033['|c\033[2;2$ud"
+	  "\033[1$we\033[&uf\033[1;1;1;1;9;9*yg\033[?62nh\033[?63ni\033[1\"vj"
+	  "\033[#Rk\033[>1ql\033[1;2*zm\033[?55nn\033[5;6no\033[1cp",
+	  "abcdefghijklmnop" },
+	{ "other finals", "a\033[5yb\033[1Uc\033[1;2]d\033[1qe\033[>2pf"
+	  "\033[>1tg\033[>1Th\033[>1si\033[2*xj\033[2$~k\033[80$|l\033[2*|m"
+	  "\033[[n\033[1;1;5;1;5To\033[?1;3;256Sp\033[=1hq\033[<mr\033[%ms"
+	  "\033[2:1Ht", "abcdefghijklmnopqrst" },
+	{ "the window", "a\033[2tb\033[8;1;1tc\033[3;9999;0td\033[24te"
+	  "\033[9;1tf", "abcdef" },
 	{ "VT52", "a\033[?2lb\033[?25;2lc\033[?02rd\033[?2;1le",
 	  "ab\033[?25lcd\033[?1le" },
 	{ "modes that nothing puts back", "a\033[2hb\033[20hc\033[12ld"
@@ -403,6 +425,11 @@ ATF_TC_BODY(raw, tc)
 	ATF_CHECK_EQ(asked_raw("\033]99;i=1:p=?;\033\\"), 1);
 	ATF_CHECK_EQ(asked_raw("\033]99;i=1;text\033\\"), 0);
 	ATF_CHECK_EQ(asked_raw("\033]2;a=?\a"), 0);
+	ATF_CHECK_EQ(asked_raw("\005"), 1);
+	ATF_CHECK_EQ(asked_raw("\033[1;1;1;1#|"), 1);
+	ATF_CHECK_EQ(asked_raw("\033['|"), 1);
+	ATF_CHECK_EQ(asked_raw("\033[2;2$u"), 1);
+	ATF_CHECK_EQ(asked_raw("\033[1;1;1;1;9;9*y"), 1);
 }
 
 /* Wrap mode, shift, character set, attributes. */
@@ -566,6 +593,7 @@ ATF_TC_BODY(queries, tc)
 	ATF_CHECK_EQ(asked("\033[6n", "typed text\r\033[A"), 1);
 	ATF_CHECK_EQ(asked("\033[c", "\033[?62;22c"), 0);
 	ATF_CHECK_EQ(asked("\033[>c", "\033[>41;0;0c"), 0);
+	ATF_CHECK_EQ(asked("\033[=c", "\033P!|00000000\033\\"), 0);
 	ATF_CHECK_EQ(asked("\033[5n", "\033[0n"), 0);
 	ATF_CHECK_EQ(asked("\033[?996n", "\033[?997;1n"), 0);
 	ATF_CHECK_EQ(asked("\033[?2026$p", "\033[?2026;2$y"), 0);
@@ -739,7 +767,6 @@ static const struct row	queries_rows[] = {
 	{ "keys", "a\033[?ub", "ab" },
 	{ "version", "a\033[>qb", "ab" },
 	{ "window", "a\033[18tb\033[14tc", "abc" },
-	{ "answerback", "a\005b", "ab" },
 	{ "background", "a\033]11;?\033\\b", "a\033]11;\033\\b" },
 	{ "background, by BEL", "a\033]11;?\ab", "a\033]11;\033\\b" },
 	{ "palette", "\033]4;1;?\ab", "\033]4;1;\033\\b" },
