@@ -10,7 +10,7 @@
  * Bidi_Control and Default_Ignorable_Code_Point properties, the line and
  * paragraph separators, interlinear annotation, and private C1.
  */
-static const struct {
+static const struct escape_range {
 	uint32_t	lo, hi;
 } escape_ranges[] = {
 	{ 0x80, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c },
@@ -21,17 +21,44 @@ static const struct {
 	{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 };
 
+/* Those that are a blank, but for the usual one: Unicode's Space_Separator,
+ * and letters of which nothing shows. */
+static const struct escape_range escape_blanks[] = {
+	{ 0xa0, 0xa0 }, { 0x1680, 0x1680 }, { 0x2000, 0x200a },
+	{ 0x202f, 0x202f }, { 0x205f, 0x205f }, { 0x2800, 0x2800 },
+	{ 0x3000, 0x3000 }, { 0x13441, 0x13442 }, { 0x1d159, 0x1d159 },
+};
+
+#define IN_RANGES(c, r)	in_ranges(c, r, sizeof(r) / sizeof((r)[0]))
+static bool
+in_ranges(uint32_t c, const struct escape_range *r, size_t n)
+{
+	for (; n > 0; n--, r++)
+		if (c >= r->lo && c <= r->hi)
+			return (true);
+	return (false);
+}
+
 static bool
 escape_point(uint32_t c)
 {
-	size_t	i;
+	return (c < 0x20 || c == 0x7f || IN_RANGES(c, escape_ranges));
+}
 
-	if (c < 0x20 || c == 0x7f)
-		return (true);
-	for (i = 0; i < sizeof(escape_ranges) / sizeof(escape_ranges[0]); i++)
-		if (c >= escape_ranges[i].lo && c <= escape_ranges[i].hi)
-			return (true);
-	return (false);
+/* A blank at p[at] of a path that nobody would see, or take for another: the
+ * usual one only where a name begins or ends with it. */
+static bool
+escape_blank(const unsigned char *p, size_t len, size_t at, uint32_t c)
+{
+	size_t	from = at, to = at;
+
+	if (c != ' ')
+		return (IN_RANGES(c, escape_blanks));
+	while (from > 0 && p[from - 1] == ' ')
+		from--;
+	while (to < len && p[to] == ' ')
+		to++;
+	return (from == 0 || p[from - 1] == '/' || to == len || p[to] == '/');
 }
 
 /* One code point: its length, or 0 where the bytes are not UTF-8. */
@@ -79,31 +106,44 @@ escape_needed(const char *in, size_t len, const char *keep)
 	return (false);
 }
 
-char *
-escape_text(const char *in, size_t len, const char *keep)
+static char *
+escape_all(const char *in, size_t len, const char *keep, bool name)
 {
 	const unsigned char	*p = (const unsigned char *)in;
 	char			*out, *o;
 	uint32_t		 c;
-	size_t			 n;
+	size_t			 at, n;
 
-	/* The longest form, <U+E0FFF>, is 9 for 4; <9B> is 4 for 1. */
+	/* The longest form, <U+E0FFF>, is 9 for 4; <U+0020> is 8 for 1. */
 	if (len > SIZE_MAX / 8 - 1 || (out = malloc(len * 8 + 1)) == NULL)
 		return (NULL);
-	for (o = out; len > 0; p += n, len -= n) {
-		n = escape_decode(p, len, &c);
+	for (o = out, at = 0; at < len; at += n) {
+		n = escape_decode(p + at, len - at, &c);
 		if (n == 0) {
-			o += sprintf(o, "<%02X>", (unsigned int)*p);
+			o += sprintf(o, "<%02X>", (unsigned int)p[at]);
 			n = 1;
-		} else if (!escape_point(c) || (c != 0 && c < 0x80 &&
-		    strchr(keep, (int)c) != NULL)) {
-			memcpy(o, p, n);
+		} else if ((!escape_point(c) || (c != 0 && c < 0x80 &&
+		    strchr(keep, (int)c) != NULL)) &&
+		    !(name && escape_blank(p, len, at, c))) {
+			memcpy(o, p + at, n);
 			o += n;
 		} else
 			o += sprintf(o, "<U+%04X>", (unsigned int)c);
 	}
 	*o = '\0';
 	return (out);
+}
+
+char *
+escape_text(const char *in, size_t len, const char *keep)
+{
+	return (escape_all(in, len, keep, false));
+}
+
+char *
+escape_name(const char *path)
+{
+	return (escape_all(path, strlen(path), "", true));
 }
 
 static bool

@@ -51,7 +51,7 @@ static int
 patch_fail(struct patch *pa, const char *path, const char *what)
 {
 	int	 saved = errno;
-	char	*shown = escape_text(path, strlen(path), "");
+	char	*shown = escape_name(path);
 
 	if (saved == EBUSY)
 		snprintf(pa->why, pa->whylen, "%s: changed while it was "

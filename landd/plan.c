@@ -38,7 +38,7 @@ shown_path(const char *path)
 	char		*escaped;
 	size_t		 n;
 
-	if ((escaped = escape_text(path, strlen(path), "")) == NULL) {
+	if ((escaped = escape_name(path)) == NULL) {
 		snprintf(s.s, sizeof(s.s), "(out of memory)");
 		return (s);
 	}

@@ -26,7 +26,7 @@ walk_fail(struct walk *w, const char *path, const char *what)
 
 	if (*path == '\0')
 		path = ".";
-	shown = escape_text(path, strlen(path), "");
+	shown = escape_name(path);
 	if (saved == EBUSY)
 		snprintf(w->why, w->whylen, "%s: changes while it is read; "
 		    "stop what writes to it, then try again",

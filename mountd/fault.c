@@ -109,7 +109,7 @@ shown(const char *path)
 	char		*out = buf[turn++ % 4], *esc;
 	size_t		 len, head = SHOWN_HALF, tail;
 
-	if ((esc = escape_text(path, strlen(path), "")) == NULL)
+	if ((esc = escape_name(path)) == NULL)
 		return ("(out of memory)");
 	len = strlen(esc);
 	if (len <= 2 * SHOWN_HALF) {

@@ -76,7 +76,7 @@ copy(const char *s)
 char *
 visible(const char *s)
 {
-	return (need(escape_text(s, strlen(s), "")));
+	return (need(escape_name(s)));
 }
 
 int

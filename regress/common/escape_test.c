@@ -105,6 +105,53 @@ ATF_TC_BODY(bidi_and_invisible, tc)
 	    "\xc3\xa4\xe2\x82\xac\xe6\xbc\xa2\xf0\x9f\x98\x80");
 }
 
+static void
+name(const char *in, const char *want)
+{
+	char	*got = escape_name(in);
+
+	ATF_REQUIRE(got != NULL);
+	ATF_CHECK_STREQ(got, want);
+	free(got);
+}
+
+/* A name that looks empty, or like another one. */
+ATF_TC_WITHOUT_HEAD(blanks_in_names);
+ATF_TC_BODY(blanks_in_names, tc)
+{
+	static const char	*const blanks[] = {
+		"\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x8a",
+		"\xe2\x80\xaf", "\xe2\x81\x9f", "\xe2\xa0\x80",
+		"\xe3\x80\x80", "\xf0\x93\x91\x81", "\xf0\x9d\x85\x99"
+	};
+	static const char	*const want[] = {
+		"<U+00A0>", "<U+1680>", "<U+2000>", "<U+200A>", "<U+202F>",
+		"<U+205F>", "<U+2800>", "<U+3000>", "<U+13441>", "<U+1D159>"
+	};
+	char			in[16], out[32];
+	size_t			i;
+
+	for (i = 0; i < sizeof(blanks) / sizeof(blanks[0]); i++) {
+		name(blanks[i], want[i]);
+		snprintf(in, sizeof(in), "a%sb", blanks[i]);
+		snprintf(out, sizeof(out), "a%sb", want[i]);
+		name(in, out);
+		/* They stand in texts. */
+		check(in, strlen(in), "\t", in);
+	}
+	name(" ", "<U+0020>");
+	name("  ", "<U+0020><U+0020>");
+	name("a ", "a<U+0020>");
+	name(" a", "<U+0020>a");
+	name("a b  c", "a b  c");
+	name("a b /c", "a b<U+0020>/c");
+	name("a/ b/  /c d", "a/<U+0020>b/<U+0020><U+0020>/c d");
+	name("", "");
+	name("\t\xff", "<U+0009><FF>");
+	name("\xe6\xbc\xa2", "\xe6\xbc\xa2");
+	CHECK(" a ", " a ");
+}
+
 ATF_TC_WITHOUT_HEAD(invalid_utf8);
 ATF_TC_BODY(invalid_utf8, tc)
 {
@@ -178,6 +225,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, controls);
 	ATF_TP_ADD_TC(tp, c1);
 	ATF_TP_ADD_TC(tp, bidi_and_invisible);
+	ATF_TP_ADD_TC(tp, blanks_in_names);
 	ATF_TP_ADD_TC(tp, invalid_utf8);
 	ATF_TP_ADD_TC(tp, random_bytes);
 	return (atf_no_error());

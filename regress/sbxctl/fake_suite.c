@@ -144,7 +144,7 @@ send_changes(struct imsgbuf *ib, uint32_t id)
 		  .newmode = 0100755, .newsize = 10, .insertions = 1 },
 		{ .path = "bytes\377", .kind = "deleted",
 		  .oldmode = 0100644, .oldsize = 5, .deletions = 1 },
-		{ .path = "new name", .from = "old \377", .kind = "renamed",
+		{ .path = "new name", .from = "old \377 ", .kind = "renamed",
 		  .oldmode = 0100644, .newmode = 0100644, .oldsize = 1,
 		  .newsize = 1 },
 		{ .path = "picture", .kind = "modified", .oldmode = 0100644,

@@ -154,7 +154,7 @@ changes_body() {
 	fake_start
 	atf_check -e empty -o save:text sbxctl changes one
 	for l in '  M  a.txt  +2 -1$' '  A  bin/<U+000A><U+001B>\[2J  +1 -0  executable$' \
-	    '  D  bytes<FF>  +0 -1$' '  R  new name  from old <FF>$' \
+	    '  D  bytes<FF>  +0 -1$' '  R  new name  from old <FF><U+0020>$' \
 	    '  M  picture  binary, 100 to 200 bytes$' \
 	    '  m  x.sh  mode 100644 to 100755$' \
 	    'skipped, never lands (1):$' \
@@ -184,8 +184,8 @@ changes_body() {
 	json json files.2.path 'bytes<FF>'
 	json json files.2.path_b64 Ynl0ZXP/
 	json json files.2.new_mode null
-	json json files.3.from 'old <FF>'
-	json json files.3.from_b64 b2xkIP8=
+	json json files.3.from 'old <FF><U+0020>'
+	json json files.3.from_b64 b2xkIP8g
 	json json files.4.binary true
 	json json skipped.0.path .git/hooks/pre-commit
 	json json skipped.0.class hooks
