@@ -47,17 +47,17 @@ mode_listed(uint32_t mode)
 }
 
 void
-csi_parse(const struct filter *f, size_t start, struct csi *csi)
+csi_parse(const struct filter *f, struct csi *csi)
 {
 	size_t	i;
 	uint8_t	b;
 
 	memset(csi, 0, sizeof(*csi));
 	csi->n = 1;
-	for (i = start; i < f->holdlen; i++) {
+	for (i = 2; i < f->holdlen; i++) {
 		b = f->hold[i];
 		if (b >= '<' && b <= '?') {
-			csi->bad = csi->bad || i != start;
+			csi->bad = csi->bad || i != 2;
 			if (csi->prefix == 0)
 				csi->prefix = b;
 		} else if (b >= '0' && b <= '9') {
@@ -131,6 +131,18 @@ mode_set(struct filter *f, uint32_t mode, bool on)
 	}
 }
 
+size_t
+screen_leave(struct filter *f, char *out, size_t size)
+{
+	int	n;
+
+	if (!f->alternate)
+		return (0);
+	n = snprintf(out, size, "\033[?%ul", f->alternate_mode);
+	mode_set(f, f->alternate_mode, false);
+	return ((size_t)n);
+}
+
 /* ESC c, and CSI ! p: not each terminal puts back the same, or knows the
  * latter. So only what moves the cursor if it is done twice is taken as done:
  * where there is no region, origin mode has no effect. */
@@ -138,7 +150,6 @@ static void
 filter_full(struct filter *f)
 {
 	mode_set(f, 6, false);
-	f->alternate = false;
 }
 
 /* All is put back. */
@@ -494,12 +505,15 @@ filter_reset(struct filter *f, char *out, size_t size)
 		text_add(&t, "\033<");
 	if (f->c1)
 		text_add(&t, "\033 F");
+	/* Each screen has its own keys, which can be reached from there. */
+	if (!f->alternate && (f->keys[1] > 0 || f->keys_set[1])) {
+		text_add(&t, "\033[?1049h");
+		mode_set(f, 1049, true);
+	}
 	reset_keys(f, &t);
 	if (f->alternate) {
-		text_add(&t, "\033[?%ul", f->alternate_mode);
-		f->alternate = false;
+		t.n += screen_leave(f, t.p + t.n, t.size - t.n);
 		reset_keys(f, &t);
-		cursor_back(f);
 	}
 	reset_modes(f, &t);
 	reset_colours(f, &t);

@@ -68,8 +68,7 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 	bool		listed;
 
 	f->state = FILTER_GROUND;
-	/* "ESC [", or the C1 form: one byte, or two as UTF-8. */
-	csi_parse(f, f->hold[0] == 0x9b ? 1 : 2, &csi);
+	csi_parse(f, &csi);
 	listed = csi_listed(&csi);
 	if (!f->raw && (f->spoilt || !listed || !csi_trim(f, &csi))) {
 		hold_drop(f);
@@ -285,6 +284,7 @@ static void
 esc_end(struct filter *f, struct sinkbuf *sb, size_t n, unsigned int final)
 {
 	uint32_t	before[ANSWER_KINDS];
+	char		leave[16];
 
 	f->state = FILTER_GROUND;
 	memcpy(before, f->asked, sizeof(before));
@@ -292,6 +292,10 @@ esc_end(struct filter *f, struct sinkbuf *sb, size_t n, unsigned int final)
 		hold_drop(f);
 		return;
 	}
+	/* tmux stays in the other screen; elsewhere to leave it later would
+	 * move the cursor. */
+	if (n == 0 && final == 'c' && !f->raw)
+		put(sb, leave, screen_leave(f, leave, sizeof(leave)));
 	esc_note(f, n > 0 ? f->hold[n] : 0, final);
 	if (filter_mute(f, before))
 		hold_drop(f);
@@ -322,25 +326,31 @@ esc_next(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		esc_end(f, sb, n_inter, code);
 }
 
-/* C1 controls: the same sequences in one character. */
+/*
+ * C1 controls: the same sequences in one character, and as such they go on:
+ * many terminals take them for a letter and the rest for text, so that a mode
+ * which is off for us would still be on there.
+ */
 static void
 c1_begin(struct filter *f, struct sinkbuf *sb, unsigned int code,
-    const uint8_t *p, size_t n)
+    size_t n)
 {
 	if (code == ST && in_string(f)) {
 		string_end(f, sb, code);
 		return;
 	}
 	esc_begin(f, sb);
-	hold_add(f, p, n);
+	hold_add(f, (const uint8_t[]){ ESC, (uint8_t)(code - 0x40) }, 2);
 	if (esc_introduces(f, sb, code - 0x40))
 		return;
-	esc_end(f, sb, 0, code - 0x40);
-	/* By itself it is a letter of another coding to many: show that there
-	 * is one. */
-	if (n == 1 && f->utf8 && !f->raw &&
-	    !esc_listed(NULL, 0, code - 0x40))
-		ground_next(f, sb, '?', (const uint8_t *)"?", 1);
+	if (n > 1 || !f->utf8 || f->raw) {
+		esc_end(f, sb, 0, code - 0x40);
+		return;
+	}
+	/* A letter of another coding, by itself: show that there is one. */
+	hold_drop(f);
+	f->state = FILTER_GROUND;
+	ground_next(f, sb, '?', (const uint8_t *)"?", 1);
 }
 
 static void
@@ -428,7 +438,7 @@ filter_unit(struct filter *f, struct sinkbuf *sb, unsigned int code,
 		return;
 	}
 	if (code >= 0x80 && code < 0xa0) {
-		c1_begin(f, sb, code, p, n);
+		c1_begin(f, sb, code, n);
 		return;
 	}
 	/* Terminals carry these out where they stand in a sequence, and go

@@ -14,8 +14,8 @@
 
 #define FILTER_HOLD	512	/* longest sequence that is judged whole */
 /* What n bytes become is no longer than this: a string's beginning is two at
- * least, and may have to be given an end. */
-#define FILTER_ROOM(n)	(2 * (n) + FILTER_HOLD + 16)
+ * least, becomes three, and may have to be given an end. */
+#define FILTER_ROOM(n)	(3 * (n) + FILTER_HOLD + 16)
 
 enum filter_state {
 	FILTER_GROUND,
@@ -138,8 +138,8 @@ struct csi {
 	bool		 more;		/* than are in p */
 };
 
-/* Takes apart what is held, from start on. */
-void	csi_parse(const struct filter *, size_t start, struct csi *);
+/* Takes apart what is held. */
+void	csi_parse(const struct filter *, struct csi *);
 /* Remembers what an allowed sequence sets and asks for. */
 void	csi_note(struct filter *, const struct csi *);
 void	esc_note(struct filter *, uint8_t inter, unsigned int final);
@@ -149,6 +149,8 @@ bool	mode_listed(uint32_t);
 bool	csi_trim(struct filter *, struct csi *);
 bool	csi_listed(const struct csi *);
 bool	esc_listed(const uint8_t *inter, size_t n, unsigned int final);
+/* Back from the other screen: what does it, in out[size]; its length. */
+size_t	screen_leave(struct filter *, char *out, size_t size);
 /* True where what has been noted since then asks the terminal, and must not:
  * then it has not been asked. */
 bool	filter_mute(struct filter *, const uint32_t before[ANSWER_KINDS]);
