@@ -59,14 +59,26 @@ overlay_options(struct fs *fs, bool writes, bool steady)
 	return (writes && steady ? fs_set(fs, "xino", "auto") : 0);
 }
 
+#define LOWERS	4
+
 /* An empty mask is there since overlayfs wants two lowers, and goes below:
  * then the folder's own owner and times show. */
+static void
+overlay_order(int to[LOWERS], int under, const struct mask *m, int lower,
+    bool hides)
+{
+	const int	with[LOWERS] = { under, m->top, m->cover, lower };
+	const int	without[LOWERS] = { under, lower, m->top, -1 };
+
+	memcpy(to, hides ? with : without, sizeof(with));
+}
+
 static int
-overlay_layers(struct fs *fs, const int lower[3], const struct layer *l)
+overlay_layers(struct fs *fs, const int lower[LOWERS], const struct layer *l)
 {
 	size_t	i;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < LOWERS; i++)
 		if (lower[i] != -1 && fs_set_fd(fs, "lowerdir+", lower[i]) ==
 		    -1)
 			return (-1);
@@ -84,7 +96,8 @@ overlay_make(struct build *b, const char *path, int lower,
 	unsigned int	attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 	char		what[1024];
 	struct fs	*fs;
-	int		mnt = -1, mask, lowers[3] = { under, lower, -1 };
+	struct mask	mask;
+	int		mnt = -1, lowers[LOWERS];
 
 	snprintf(what, sizeof(what), l != NULL ? "the overlay of %s, its "
 	    "layer in %s" : "the overlay of %s", shown(path),
@@ -92,11 +105,8 @@ overlay_make(struct build *b, const char *path, int lower,
 	if (mask_make(&b->masks, &b->hides, path, lower,
 	    l == NULL && under == -1, &mask) == -1)
 		return (-1);
-	if (hides_below(&b->hides, path)) {
-		lowers[1] = mask;
-		lowers[2] = lower;
-	} else
-		lowers[2] = mask;
+	overlay_order(lowers, under, &mask, lower,
+	    hides_below(&b->hides, path));
 	if ((fs = fs_open("overlay", what)) == NULL)
 		goto fail;
 	if (overlay_options(fs, l != NULL, b->steady != NULL &&
@@ -109,7 +119,6 @@ overlay_make(struct build *b, const char *path, int lower,
 		attrs |= MOUNT_ATTR_RDONLY;
 	mnt = fs_mount(fs, attrs, what);
 fail:
-	if (mask != -1)
-		close(mask);
+	mask_close(&mask);
 	return (mnt);
 }
