@@ -35,6 +35,10 @@ int	dev_make(void);
 enum dev_kind { DEV_NONE, DEV_NODE, DEV_OWN };
 enum dev_kind dev_kind(const char *path);
 
+/* Whether the kernel makes a /proc of a pid namespace that it is told; and one,
+ * told or from inside of it. */
+bool	proc_is_named(void);
+int	proc_new(int pidns);
 /* pidns: checked to be a session's. */
 int	proc_attach(int tree, int face, int pidns);
 int	pidns_check(int pidns);

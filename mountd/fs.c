@@ -10,6 +10,7 @@
 #include "attr.h"
 #include "fault.h"
 #include "fs.h"
+#include "inside.h"
 #include "mountd.h"
 #include "stage.h"
 
@@ -30,6 +31,7 @@ fs_openat2(int dir, const char *path, int flags, uint64_t resolve)
  */
 struct fs {
 	int		 fd;		/* -1: by mount(2) */
+	int		 pidns;		/* where that is done; -1: here */
 	const char	*type;
 	char		 text[1024];
 	char		 lower[512];	/* of an overlay: one by one, by name */
@@ -62,8 +64,37 @@ fs_fault(int fd, const char *what)
 	return (fault_errno("mount.failed", "%s: %s", what, log));
 }
 
+/* In place of a descriptor that is there already, which tells its number. */
+static int
+fs_open_at(void *arg)
+{
+	const struct fs	*fs = arg;
+	int		 fd;
+
+	if ((fd = fsopen(fs->type, FSOPEN_CLOEXEC)) == -1)
+		return (-1);
+	return (dup3(fd, fs->fd, O_CLOEXEC) == -1 || close(fd) == -1 ? -1 : 0);
+}
+
+static int
+fs_context(struct fs *fs)
+{
+	if (fs->pidns == -1)
+		return ((fs->fd = fsopen(fs->type, FSOPEN_CLOEXEC)) == -1 ?
+		    -1 : 0);
+	if ((fs->fd = fcntl(fs->pidns, F_DUPFD_CLOEXEC, 0)) == -1)
+		return (-1);
+	return (inside_run(fs->pidns, fs_open_at, fs));
+}
+
 struct fs *
 fs_open(const char *type, const char *what)
+{
+	return (fs_open_inside(type, -1, what));
+}
+
+struct fs *
+fs_open_inside(const char *type, int pidns, const char *what)
 {
 	struct fs	*fs;
 
@@ -72,9 +103,9 @@ fs_open(const char *type, const char *what)
 		return (NULL);
 	}
 	fs->fd = -1;
+	fs->pidns = pidns;
 	fs->type = type;
-	if ((mountd.ways & WAY_MOUNT) == 0 &&
-	    (fs->fd = fsopen(type, FSOPEN_CLOEXEC)) == -1) {
+	if ((mountd.ways & WAY_MOUNT) == 0 && fs_context(fs) == -1) {
 		fs_fault(-1, what);
 		fs_close(fs);
 		return (NULL);
@@ -144,22 +175,38 @@ fs_set_fd(struct fs *fs, const char *key, int fd)
 	return (fs_fault(fs->fd, what));
 }
 
+struct mounting {
+	const struct fs	*fs;
+	int		 point;
+	unsigned long	 flags;
+};
+
+static int
+fs_mount_at(void *arg)
+{
+	const struct mounting	*m = arg;
+
+	return (mount("sbx", fdpath(m->point).s, m->fs->type, m->flags,
+	    m->fs->text));
+}
+
 /* The superblock. By mount(2) it is mounted too: at point, attached. */
 static int
 fs_create(const struct fs *fs, int point, unsigned int attrs)
 {
-	unsigned long	flags = 0;
+	struct mounting	m = { fs, point, 0 };
 
 	if (fs->fd != -1)
 		return (fsconfig(fs->fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0));
 	/* Read-only would be the filesystem itself. */
 	if ((attrs & MOUNT_ATTR_NOSUID) != 0)
-		flags |= MS_NOSUID;
+		m.flags |= MS_NOSUID;
 	if ((attrs & MOUNT_ATTR_NODEV) != 0)
-		flags |= MS_NODEV;
+		m.flags |= MS_NODEV;
 	if ((attrs & MOUNT_ATTR_NOEXEC) != 0)
-		flags |= MS_NOEXEC;
-	return (mount("sbx", fdpath(point).s, fs->type, flags, fs->text));
+		m.flags |= MS_NOEXEC;
+	return (fs->pidns == -1 ? fs_mount_at(&m) :
+	    inside_run(fs->pidns, fs_mount_at, &m));
 }
 
 static int
@@ -331,6 +378,13 @@ fs_lift(int base, const char *what)
 		fault_errno("mount.failed", "a clone of %s", what);
 	stage_drop_root(base);
 	return (mnt);
+}
+
+void
+fs_end(int mnt)
+{
+	if (mnt != -1 && !stage_drop_root(mnt))
+		close(mnt);
 }
 
 int

@@ -30,6 +30,8 @@ int	fs_set(struct fs *, const char *key, const char *value);
 int	fs_set_fd(struct fs *, const char *key, int fd);
 int	fs_mount(struct fs *, unsigned int attrs, const char *what);
 void	fs_close(struct fs *);
+/* One that is made for the maker's pid namespace, by a process in pidns. */
+struct fs *fs_open_inside(const char *type, int pidns, const char *what);
 /* Whether the kernel would make it: 0, or -1 with errno and no fault. */
 int	fs_try(struct fs *);
 /* A tmpfs with the options "a=b,c=d", made of literals. */
@@ -47,6 +49,8 @@ int	fs_attach(int mnt, int point, const char *what);
  * back again, with them. Also taken over. */
 int	fs_base(int mnt, const char *what);
 int	fs_lift(int base, const char *what);
+/* Closes a mount that may be such a one; where it was attached it stays. */
+void	fs_end(int mnt);
 /* Drops all of a mounted filesystem's cached names that nobody holds. */
 int	fs_refresh(int mnt, const char *what);
 

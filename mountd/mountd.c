@@ -155,6 +155,16 @@ mountd_store(const struct m_SUITE *suite)
  * session: with one of these fewer something fails inside, and without
  * DAC_READ_SEARCH inode numbers change at each start.
  */
+/* What a newer kernel does without is not in the filter there. */
+static enum pledge
+mountd_pledge(void)
+{
+	if ((mountd.ways & WAY_INSIDE) != 0)
+		return (mountd.stage != -1 ? PLEDGE_STAGED_INSIDE :
+		    PLEDGE_INSIDE);
+	return (mountd.stage != -1 ? PLEDGE_STAGED : PLEDGE_MOUNTD);
+}
+
 static void
 mountd_confine(void)
 {
@@ -168,7 +178,7 @@ mountd_confine(void)
 
 	/* In S the same ones, over the user's own files only. */
 	drop_to(&d);
-	pledge(mountd.stage != -1 ? PLEDGE_STAGED : PLEDGE_MOUNTD);
+	pledge(mountd_pledge());
 }
 
 int

@@ -101,7 +101,7 @@ trial_overlay(int dir)
 	struct layer	l = { .u = -1, .w = -1 };
 	int		lower, ov = -1, r = -1;
 
-	lower = fs_tmpfs("mode=0755", 0, "a tmpfs");
+	lower = fs_base(fs_tmpfs("mode=0755", 0, "a tmpfs"), "a tmpfs");
 	if (lower == -1)
 		return (-1);
 	if (mkdirat(lower, "d", 0755) == -1 ||
@@ -118,7 +118,7 @@ trial_overlay(int dir)
 		close(ov);
 	}
 	layer_close(&l);
-	close(lower);
+	fs_end(lower);
 	return (r);
 }
 
@@ -236,10 +236,10 @@ try_attach(void)
 	int	a, b, clone = -1, point = -1, r = -1;
 
 	a = fs_base(fs_tmpfs("mode=0755", 0, "a tmpfs"), "a tmpfs");
-	b = fs_tmpfs("mode=0755", 0, "a tmpfs");
+	b = fs_base(fs_tmpfs("mode=0755", 0, "a tmpfs"), "a tmpfs");
 	if (a != -1 && b != -1 && mkdirat(a, "p", 0755) == 0 &&
 	    (point = at_open(a, "p", O_PATH)) != -1 &&
-	    (clone = fs_clone(b, "a detached mount")) != -1)
+	    (clone = fs_clone(b, "a mount")) != -1)
 		r = fs_attach(clone, point, "a mount to a tree");
 	if (r == 0 && (a = fs_lift(a, "a tree")) == -1)
 		r = -1;
@@ -249,33 +249,23 @@ try_attach(void)
 		close(clone);
 	if (a != -1)
 		close(a);
-	if (b != -1)
-		close(b);
+	fs_end(b);
 	return (r);
 }
 
 static int
 try_proc(void)
 {
-	struct fs	*fs;
-	bool		 set = false;
-	int		 fd, mnt = -1;
+	int	fd, mnt;
 
 	fd = openat(AT_FDCWD, "/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
 		return (fault_errno("mount.proc", "/proc/self/ns/pid"));
-	if ((fs = fs_open("proc", "proc")) != NULL) {
-		if (fs_set_fd(fs, "pidns", fd) == -1)
-			fs_close(fs);
-		else {
-			mnt = fs_mount(fs, MOUNT_ATTR_NOSUID, "proc");
-			set = (mountd.ways & WAY_MOUNT) == 0;
-		}
-	}
+	mnt = proc_new(fd);
 	close(fd);
-	/* In S only a session's own can be, and ours is the machine's: refused
-	 * where it is named, it is known. */
-	if (mode_user() && !set && fault_err() == EPERM) {
+	/* In S only a session's own can be, and ours is the machine's: what
+	 * it is refused for is that. */
+	if (mnt == -1 && mode_user() && fault_err() == EPERM) {
 		fault_clear();
 		return (0);
 	}
@@ -338,12 +328,12 @@ probe_ways(struct child *c)
 	    (mountd.ways & WAY_NAMES) != 0 ? "layers are named by "
 	    "/proc/self/fd, as FSCONFIG_SET_FD is refused" : "layers are "
 	    "given by descriptor", (mountd.ways & WAY_STAGED) != 0 ?
-	    "trees are assembled in mountd's own mount namespace, as nothing "
-	    "can be attached to a detached one (before Linux 6.15)" :
-	    "trees are assembled detached");
-	/* With mount(2) open to it, mountd is confined less. */
-	probe_say(c, (mountd.ways & (WAY_MOUNT | WAY_STAGED)) != 0 ? "warn" :
-	    "ok", "interface", text);
+	    "trees are assembled in mountd's own mount namespace, as a "
+	    "detached one can be neither cloned nor attached to (before Linux "
+	    "6.15)" : "trees are assembled detached");
+	/* With mount(2) or setns(2) open to it, mountd is confined less. */
+	probe_say(c, (mountd.ways & (WAY_MOUNT | WAY_STAGED | WAY_INSIDE)) !=
+	    0 ? "warn" : "ok", "interface", text);
 }
 
 int
@@ -362,12 +352,16 @@ probe_run(struct child *c)
 		    "filesystem" : "kernel overlayfs with trusted attributes "
 		    "and redirect_dir works on the state's filesystem",
 		    "no layer can be made");
-	probe_one(c, "mounts", try_attach(), "detached mounts can be cloned "
-	    "and put into a tree (Linux 6.15)", "trees cannot be "
+	probe_one(c, "mounts", try_attach(), (mountd.ways & WAY_STAGED) != 0 ?
+	    "mounts can be cloned and put into a tree" : "detached mounts can "
+	    "be cloned and put into a tree (Linux 6.15)", "trees cannot be "
 	    "assembled by this version on this kernel");
-	probe_one(c, "proc", try_proc(), "a session's /proc is made by its "
-	    "pid namespace's descriptor (Linux 6.18)", "a session's /proc "
-	    "cannot be made by this version on this kernel");
+	probe_one(c, "proc", try_proc(), (mountd.ways & WAY_INSIDE) != 0 ?
+	    "a session's /proc is made by a process of mountd's in its pid "
+	    "namespace, as none can be named (before Linux 6.18)" :
+	    "a session's /proc is made by its pid namespace's descriptor "
+	    "(Linux 6.18)", "a session's /proc cannot be made by this "
+	    "version on this kernel");
 	probe_one(c, "terminals", try_devpts(), "each session has a devpts "
 	    "of its own", "no devpts of a session's own");
 	probe_one(c, "landing", try_cached(), "what a live session holds "

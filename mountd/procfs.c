@@ -11,6 +11,7 @@
 #include "fs.h"
 #include "mountd.h"
 #include "point.h"
+#include "stage.h"
 
 #define PROC_ATTRS	(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | \
 			    MOUNT_ATTR_NOEXEC)
@@ -90,19 +91,46 @@ pidns_check(int pidns)
 	return (0);
 }
 
-static int
+int
 proc_new(int pidns)
 {
+	bool		 inside = (mountd.ways & WAY_INSIDE) != 0;
 	struct fs	*fs;
 
-	if ((fs = fs_open("proc", "the session's /proc")) == NULL)
+	if ((fs = fs_open_inside("proc", inside ? pidns : -1,
+	    "the session's /proc")) == NULL)
 		return (-1);
-	if (fs_set_fd(fs, "pidns", pidns) == -1 ||
+	if ((!inside && fs_set_fd(fs, "pidns", pidns) == -1) ||
 	    fs_set(fs, "source", "sbx") == -1) {
 		fs_close(fs);
 		return (-1);
 	}
 	return (fs_mount(fs, PROC_ATTRS, "the session's /proc"));
+}
+
+/* Our own is refused in S, but not as something unknown. That nothing can be
+ * made at all is said where it is needed. */
+bool
+proc_is_named(void)
+{
+	struct fs	*fs;
+	int		 fd, r;
+
+	fd = openat(AT_FDCWD, "/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	if (fd == -1 || (fs = fs_open("proc", "proc")) == NULL) {
+		if (fd != -1)
+			close(fd);
+		fault_clear();
+		return (true);
+	}
+	if ((r = fs_set_fd(fs, "pidns", fd)) == -1)
+		r = fault_err();
+	else if ((mountd.ways & WAY_MOUNT) != 0 && fs_try(fs) == -1)
+		r = errno;
+	fault_clear();
+	fs_close(fs);
+	close(fd);
+	return (r != EINVAL);
 }
 
 int

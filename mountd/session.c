@@ -19,6 +19,7 @@
 #include "job.h"
 #include "mountd.h"
 #include "spare.h"
+#include "stage.h"
 
 static const char	no_process[] =
     "no process for it: the machine is out of memory or processes";
@@ -58,6 +59,7 @@ session_drop_clones(struct session *s)
 {
 	size_t	i;
 
+	stage_let_go(s->id);
 	for (i = 0; i < CLONE_COUNT; i++) {
 		if (s->clone[i] != -1)
 			close(s->clone[i]);
@@ -435,13 +437,15 @@ session_mounted(struct job *j, const struct m_MOUNTED *m)
 		struct jobfd *f = &j->fds[i];
 
 		k = clone_which(f->kind, f->n, &workers);
-		if (k < CLONE_COUNT && !workers)
+		if (k < CLONE_COUNT && !workers) {
+			stage_hold(s->id, f->kind, k, f->fd);
 			s->clone[k] = f->fd;
-		else if (strcmp(f->kind, "layer") == 0) {
+		} else if (strcmp(f->kind, "layer") == 0) {
 			s->kept = reallocarray(s->kept, s->nkept + 1,
 			    sizeof(*s->kept));
 			if (s->kept == NULL)
 				fatal("session %s", s->id);
+			stage_hold(s->id, f->kind, f->n, f->fd);
 			s->kept[s->nkept].n = (unsigned int)f->n;
 			s->kept[s->nkept++].fd = f->fd;
 		} else {

@@ -1,5 +1,5 @@
 mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/told.c mountd/job.c \
-		mountd/fault.c mountd/fs.c mountd/stage.c mountd/at.c mountd/attr.c \
+		mountd/fault.c mountd/fs.c mountd/inside.c mountd/stage.c mountd/at.c mountd/attr.c \
 		mountd/copy.c mountd/rm.c \
 		mountd/mounts.c mountd/resolve.c mountd/hide.c mountd/mask.c \
 		mountd/layer.c mountd/overlay.c mountd/point.c \

@@ -12,6 +12,7 @@
 #include "fresh.h"
 #include "mountd.h"
 #include "spare.h"
+#include "stage.h"
 
 /* After the start that took the last one, or the suite's own, which need the
  * processors. */
@@ -41,8 +42,10 @@ spare_run(struct child *c)
 		log_warnx("no mounts beforehand: %s", fault_text());
 		_exit(1);
 	}
-	/* The same of its first overlay. */
-	if (!mode_user() && mountd.unfit == NULL && early_make(&early) == 0)
+	/* The same of its first overlay; its own mask would be the mount that
+	 * makes it of no use, where that is attached. */
+	if (!mode_user() && mountd.unfit == NULL &&
+	    (mountd.ways & WAY_STAGED) == 0 && early_make(&early) == 0)
 		c->early = &early;
 	fault_clear();
 	alarm(0);

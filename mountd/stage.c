@@ -13,6 +13,7 @@
 #include "at.h"
 #include "attr.h"
 #include "fault.h"
+#include "fresh.h"
 #include "fs.h"
 #include "mountd.h"
 #include "stage.h"
@@ -114,31 +115,76 @@ stage_drop(int point)
 			stage_free(i);
 }
 
-void
+bool
 stage_drop_root(int root)
 {
 	size_t	i;
 
 	for (i = 0; i < STAGE_MAX; i++)
-		if (staged[i].number != 0 && staged[i].root == root)
+		if (staged[i].number != 0 && staged[i].root == root) {
 			stage_free(i);
+			return (true);
+		}
+	return (false);
+}
+
+/* All whose names begin so. */
+static void
+stage_clear_all(const char *prefix)
+{
+	struct names	ns;
+	size_t		i;
+
+	if (mountd.stage == -1 ||
+	    names_read(mountd.stage, "", &ns) == -1)
+		return;
+	for (i = 0; i < ns.n; i++)
+		if (strncmp(ns.v[i], prefix, strlen(prefix)) == 0)
+			stage_remove(ns.v[i]);
+	names_free(&ns);
 }
 
 void
 stage_clear(pid_t pid)
 {
-	struct names	ns;
-	char		prefix[32];
-	size_t		i, len;
+	char	prefix[32];
 
-	if (mountd.stage == -1 ||
-	    names_read(mountd.stage, "", &ns) == -1)
+	snprintf(prefix, sizeof(prefix), "%ld.", (long)pid);
+	stage_clear_all(prefix);
+}
+
+/* Where that fails, a review will say so. */
+void
+stage_hold(const char *sid, const char *kind, uint64_t n, int mnt)
+{
+	char	name[64];
+	int	point;
+
+	if ((mountd.ways & WAY_STAGED) == 0)
 		return;
-	len = (size_t)snprintf(prefix, sizeof(prefix), "%ld.", (long)pid);
-	for (i = 0; i < ns.n; i++)
-		if (strncmp(ns.v[i], prefix, len) == 0)
-			stage_remove(ns.v[i]);
-	names_free(&ns);
+	snprintf(name, sizeof(name), "%s.%s.%llu", sid, kind,
+	    (unsigned long long)n);
+	if (mkdirat(mountd.stage, name, 0700) == -1 ||
+	    (point = openat(mountd.stage, name, O_PATH | O_DIRECTORY |
+	    O_NOFOLLOW | O_CLOEXEC)) == -1) {
+		log_warn("%s/s/" STAGE_NAME "/%s", mountd.state, name);
+		return;
+	}
+	if (fs_attach(mnt, point, kind) == -1) {
+		log_warnx("%s: %s", sid, fault_text());
+		fault_clear();
+	}
+	close(point);
+}
+
+void
+stage_let_go(const char *sid)
+{
+	char	prefix[32];
+
+	snprintf(prefix, sizeof(prefix), "%s.", sid);
+	if ((mountd.ways & WAY_STAGED) != 0)
+		stage_clear_all(prefix);
 }
 
 bool
@@ -199,17 +245,20 @@ stage_ways(void)
 	return (ways);
 }
 
-/* A mount on a folder of a detached one. */
+/* A clone of a detached mount on a folder of another one. */
 static bool
 stage_attaches(void)
 {
-	int	a, b, point = -1, r = -1;
+	int	a, b, clone = -1, point = -1, r = -1;
 
 	a = fs_tmpfs("mode=0755", 0, "a tmpfs");
 	b = fs_tmpfs("mode=0755", 0, "a tmpfs");
 	if (a != -1 && b != -1 && mkdirat(a, "p", 0755) == 0 &&
-	    (point = at_open(a, "p", O_PATH)) != -1)
-		r = fs_attach(b, point, "a mount");
+	    (point = at_open(a, "p", O_PATH)) != -1 &&
+	    (clone = fs_clone(b, "a detached mount")) != -1)
+		r = fs_attach(clone, point, "a mount");
+	if (clone != -1)
+		close(clone);
 	if (point != -1)
 		close(point);
 	if (a != -1)
@@ -252,7 +301,11 @@ stage_begin(void)
 		mountd.ways |= WAY_STAGED;
 	fault_clear();
 	if ((mountd.ways & WAY_STAGED) != 0 && mountd.stage == -1 &&
-	    stage_make() == -1)
-		stage_unfit("move_mount(2) attaches nothing to a detached "
-		    "tree");
+	    stage_make() == -1) {
+		stage_unfit("a detached mount can be neither cloned nor "
+		    "attached to");
+		return;
+	}
+	if (!proc_is_named())
+		mountd.ways |= WAY_INSIDE;
 }

@@ -73,7 +73,8 @@ tree_keep(struct tree *t, unsigned int n, int mnt)
 	return (0);
 }
 
-/* An overlay with its layer, whose number is in *n. */
+/* An overlay with its layer, whose number is in *n: a base, for it is cloned
+ * before it is attached. */
 static int
 tree_layer(struct tree *t, const char *path, int lower, unsigned int *n)
 {
@@ -83,7 +84,7 @@ tree_layer(struct tree *t, const char *path, int lower, unsigned int *n)
 	if (layer_open(t->store, path, lower, &l) == -1)
 		return (-1);
 	*n = l.n;
-	mnt = overlay_make(&t->b, path, lower, &l, -1);
+	mnt = fs_base(overlay_make(&t->b, path, lower, &l, -1), shown(path));
 	layer_close(&l);
 	return (mnt);
 }
@@ -93,10 +94,12 @@ tree_root(struct tree *t, const struct want *w)
 {
 	unsigned int	n;
 
-	if (mode_user())
-		return ((t->root = rest_root()) == -1 ? -1 : 0);
-	t->root = t->early != NULL ? early_take(t->early, t->store) :
-	    tree_layer(t, "/", mountd.root, &n);
+	if (mode_user()) {
+		t->root = fs_base(rest_root(), "the tree");
+		return (t->root == -1 ? -1 : 0);
+	}
+	t->root = t->early != NULL ? fs_base(early_take(t->early, t->store),
+	    "the tree") : tree_layer(t, "/", mountd.root, &n);
 	if (t->root == -1 || tree_clone(t, CLONE_ROOT, t->root) == -1)
 		return (-1);
 	return (strcmp(w->home, "/") == 0 ?
@@ -161,8 +164,10 @@ place_make(struct tree *t, const struct want *w, const struct place *p)
 		break;
 	case PLACE_OVERLAY:
 		mnt = tree_layer(t, p->path, p->fd, &n);
-		if (mnt != -1 && tree_keep(t, n, mnt) == -1)
+		if (mnt != -1 && tree_keep(t, n, mnt) == -1) {
+			fs_end(mnt);
 			return (-1);
+		}
 		break;
 	case PLACE_READ:
 	case PLACE_REST:
@@ -246,7 +251,7 @@ place_attach(struct tree *t, const struct want *w, const struct place *p)
 	if ((mnt = place_make(t, w, p)) == -1)
 		return (place_instead(t, w, p));
 	if ((point = point_open(t->root, p->path, p->dir, true)) == -1) {
-		close(mnt);
+		fs_end(mnt);
 		if (p->kind == PLACE_PROJECT || p->kind == PLACE_HOME)
 			return (-1);
 		plan_note(&t->plan, "%s: not shown: %s", shown(p->path),
@@ -256,7 +261,7 @@ place_attach(struct tree *t, const struct want *w, const struct place *p)
 	}
 	r = fs_attach(mnt, point, shown(p->path));
 	close(point);
-	close(mnt);
+	fs_end(mnt);
 	return (r);
 }
 
@@ -281,12 +286,15 @@ tree_faces(struct tree *t, bool proc)
 static int
 tree_clones(struct tree *t)
 {
-	size_t	i;
+	size_t	i, j;
 
 	for (i = 0; i < CLONE_PROJECT; i++)
-		if (t->clone[i][0] == -1 && tree_clone(t, i,
-		    t->clone[CLONE_PROJECT][0]) == -1)
-			return (-1);
+		for (j = 0; j < 2; j++)
+			if (t->clone[i][j] == -1 && (t->clone[i][j] =
+			    fcntl(t->clone[CLONE_PROJECT][j], F_DUPFD_CLOEXEC,
+			    0)) == -1)
+				return (fault_errno("mount.failed", "%s",
+				    clone_kind(i)));
 	return (0);
 }
 
@@ -301,7 +309,6 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 		for (j = 0; j < 2; j++)
 			t->clone[i][j] = -1;
 	if (plan_make(&t->plan, &t->b, w) == -1 || tree_root(t, w) == -1 ||
-	    (t->root = fs_base(t->root, "the tree")) == -1 ||
 	    fresh_attach(f, t->root, w->uid, w->gid) == -1 ||
 	    runfiles_attach(&t->b, t->root, &w->argv) == -1)
 		return (-1);

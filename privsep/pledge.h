@@ -11,7 +11,9 @@ struct stat;
 enum pledge {
 	PLEDGE_SBXD, PLEDGE_SPAWN, PLEDGE_NETD, PLEDGE_MOUNTD, PLEDGE_LANDD,
 	PLEDGE_LAND, PLEDGE_WORKER, PLEDGE_INIT, PLEDGE_CONF,
-	PLEDGE_STAGED,		/* mountd's, where it has to mount by path */
+	PLEDGE_STAGED,		/* mountd's, where it has to mount by path, */
+	PLEDGE_INSIDE,		/* or to go into a session's pid namespace, */
+	PLEDGE_STAGED_INSIDE,	/* or both */
 	PLEDGE_COUNT
 };
 

@@ -214,6 +214,13 @@ static const struct rule staging_rules[] = {
 };
 static const struct promise staging = { "staging", staging_rules };
 
+/* inside: where no other process can make a session's /proc. */
+static const struct rule inside_rules[] = {
+	IF1(setns, IS(1, CLONE_NEWPID)),
+	END
+};
+static const struct promise inside = { "inside", inside_rules };
+
 /* fork: a child a request, in no new namespace. */
 static const struct rule fork_rules[] = {
 	IF1(clone, BITS(0, 0x7e020080ULL, 0)),
@@ -335,5 +342,9 @@ const struct program programs[PLEDGE_COUNT] = {
 	    &families),
 	[PLEDGE_STAGED] = ALLOW_LIST("staged", &stdio, &event, &msg, &pair,
 	    &mounts, &staging, &forking, &reap),
+	[PLEDGE_INSIDE] = ALLOW_LIST("inside", &stdio, &event, &msg, &pair,
+	    &mounts, &inside, &forking, &reap),
+	[PLEDGE_STAGED_INSIDE] = ALLOW_LIST("staged_inside", &stdio, &event,
+	    &msg, &pair, &mounts, &staging, &inside, &forking, &reap),
 	[PLEDGE_CONF] = ALLOW_LIST("conf", &stdio, &msg, &config),
 };

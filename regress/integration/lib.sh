@@ -110,7 +110,7 @@ int_own_run() {
 	: >>"$SBX_SCRATCH/sbxd.log"
 	sbx_ready=$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")
 	# shellcheck disable=SC2086
-	SBX_STATE=$int_own_dir/state sbx-own ${sbx_by-} \
+	SBX_STATE=$int_own_dir/state ${sbx_by-} sbx-own \
 	    "$SBX_BUILDDIR/sbin/sbxd" --user -d </dev/null >>"$SBX_SCRATCH/sbxd.log" 2>&1 &
 	int_own_suite=$! int_own_n=0
 	until [ "$(grep -c ': ready on ' "$SBX_SCRATCH/sbxd.log")" -gt \

@@ -30,15 +30,18 @@
 
 static const char *const	names[PLEDGE_COUNT] = {
 	"sbxd", "spawn", "netd", "mountd", "landd", "land", "worker", "init",
-	"conf", "staged"
+	"conf", "staged", "inside", "staged_inside"
 };
 
 /* The allow-lists, as bits of enum pledge. */
 #define B(p)	(1U << PLEDGE_##p)
 #define ALLOW	(B(SBXD) | B(NETD) | B(MOUNTD) | B(LANDD) | B(LAND) |	\
-		    B(WORKER) | B(CONF) | B(STAGED))
-/* mountd's, the second where there is no mount interface by descriptor. */
-#define MOUNTS	(B(MOUNTD) | B(STAGED))
+		    B(WORKER) | B(CONF) | B(STAGED) | B(INSIDE) |	\
+		    B(STAGED_INSIDE))
+/* mountd's: the others where a kernel lacks something. */
+#define STAGES	(B(STAGED) | B(STAGED_INSIDE))
+#define INSIDES	(B(INSIDE) | B(STAGED_INSIDE))
+#define MOUNTS	(B(MOUNTD) | B(STAGED) | B(INSIDE) | B(STAGED_INSIDE))
 #define NOSTAT	(B(NETD) | B(LANDD) | B(WORKER) | B(CONF))
 #define DENY	(B(SPAWN) | B(INIT))
 
@@ -111,9 +114,12 @@ ATF_TC_BODY(allow_lists_kill, tc)
 		CALL(ALLOW, setgroups, 0, 0),
 		CALL(ALLOW, prctl, PR_SET_DUMPABLE, 1),
 		CALL(ALLOW & ~B(WORKER), prctl, PR_SET_NAME, 0),
-		CALL(ALLOW & ~B(STAGED), mount, 0, 0, 0, 0, 0),
-		CALL(ALLOW & ~B(STAGED), umount2, 0, 0), CALL(ALLOW, chroot, 0),
+		CALL(ALLOW & ~STAGES, mount, 0, 0, 0, 0, 0),
+		CALL(ALLOW & ~STAGES, umount2, 0, 0), CALL(ALLOW, chroot, 0),
 		CALL(ALLOW, pivot_root, 0, 0), CALL(ALLOW, setns, -1, 0),
+		CALL(ALLOW & ~INSIDES, setns, -1, CLONE_NEWPID),
+		CALL(ALLOW, setns, -1, CLONE_NEWNS),
+		CALL(ALLOW, setns, -1, CLONE_NEWUSER | CLONE_NEWPID),
 		CALL(ALLOW, unshare, 0), CALL(ALLOW, clone3, 0, 0),
 		CALL(ALLOW, bpf, 0, 0, 0), CALL(ALLOW, perf_event_open, 0),
 		CALL(ALLOW, io_uring_setup, 0, 0), CALL(ALLOW, keyctl, 0),
@@ -204,6 +210,8 @@ ATF_TC_BODY(allow_lists_allow, tc)
 		{ { "accept4", SYS_accept4, { -1, 0, 0, 0 } }, B(SBXD) |
 		    B(WORKER), EBADF },
 		{ { "clone", SYS_clone, { SIGCHLD } }, MOUNTS, 0 },
+		{ { "setns", SYS_setns, { -1, CLONE_NEWPID } }, INSIDES,
+		    EBADF },
 		{ { "fsync", SYS_fsync, { -1 } }, B(SBXD) | MOUNTS |
 		    B(LANDD) | B(LAND), EBADF },
 		{ { "open_tree", SYS_open_tree, { -1, 0, 0 } }, MOUNTS,
