@@ -29,7 +29,8 @@
 	F(BOOL, live, REQ, 0)						\
 	F(BIN,  digest, OPT, LIMIT_DIGEST)				\
 	F(PATHV, paths, OPT, LIMIT_PATHS)				\
-	F(PATHV, hide, OPT, LIMIT_PATHS)
+	F(PATHV, hide, OPT, LIMIT_PATHS)				\
+	F(PATHV, ro, OPT, LIMIT_PATHS)
 
 /* landd -> land: the job, with what the seal said, in the clear */
 #define PROTO_FIELDS_WORK(F)						\
@@ -42,7 +43,8 @@
 	F(U64,  t0, REQ, 0)						\
 	F(BIN,  digest, OPT, LIMIT_DIGEST)				\
 	F(PATHV, paths, OPT, LIMIT_PATHS)				\
-	F(PATHV, hide, OPT, LIMIT_PATHS)
+	F(PATHV, hide, OPT, LIMIT_PATHS)				\
+	F(PATHV, ro, OPT, LIMIT_PATHS)
 
 /* A descriptor of a job's. kinds: project (land's own), view layer stage real
  * (mountd's), patch (land's), baseline journal newbase (sbxd's files) */

@@ -53,7 +53,8 @@ struct skipped {
 	char		*path;
 	const char	*reason;	/* static, for people */
 	const char	*class;		/* git hooks config special hidden
-					   unreadable dir own nested */
+					   unreadable dir own nested
+					   readonly */
 };
 TAILQ_HEAD(skippeds, skipped);
 
@@ -81,6 +82,7 @@ struct job {
 	int		 stage;		/* the session user's staging folder */
 	struct timespec	 t0;		/* CLOCK_REALTIME at the start */
 	const char *const *hide;	/* canonical paths, NULL-ended */
+	const char *const *ro;		/* likewise: nothing lands there */
 	const char	*root;		/* the project's absolute path */
 	struct baselines *baselines;	/* later than T0; may be empty */
 	/* The real repository's folders, for its index and info/exclude:

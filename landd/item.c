@@ -1,7 +1,8 @@
 /*
  * What is done about a name: the order of the questions is that of their
  * weight. Hidden first, since nothing of it may be read; then what never
- * lands; then what the rules ignore; then files and links.
+ * lands, whatever is in it; then what was read-only; then what the rules
+ * ignore; then files and links.
  */
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -216,7 +217,7 @@ item_walk(struct walk *w, struct item *it)
 		return (unit_item(w, it));
 	if (it->f->ignored == NULL) {
 		if (tree_gitname(it->name, strlen(it->name)))
-			return (unit_git(w, it));
+			return (unit_begin(w, it, UNIT_GIT));
 		if ((rv = item_own(w, it)) != 0)
 			return (rv == 1 ? 0 : -1);
 		if (it->mount)
@@ -226,6 +227,8 @@ item_walk(struct walk *w, struct item *it)
 	} else if (it->mount || (it->view && mode_special(it->vst.st_mode)) ||
 	    (it->real && mode_special(it->rst.st_mode)))
 		return (walk_keep(w, it));
+	if (hides_path(&w->readonly, it->path))
+		return (unit_begin(w, it, UNIT_READONLY));
 	v = it->view && S_ISDIR(it->vst.st_mode);
 	r = it->real && S_ISDIR(it->rst.st_mode);
 	if ((v || r) && item_folder(w, it, v, r) == -1)

@@ -49,7 +49,7 @@ child_work(struct job *j)
 		.session = j->session, .what = m->what, .live = m->live,
 		.project = j->seal.project, .dev = j->seal.dev,
 		.ino = j->seal.ino, .t0 = j->seal.t0, .digest = m->digest,
-		.paths = m->paths, .hide = m->hide
+		.paths = m->paths, .hide = m->hide, .ro = m->ro
 	};
 
 	/* Nothing of the project is needed: land opens no path at all. */

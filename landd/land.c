@@ -154,6 +154,7 @@ land_job(struct land *l)
 	job->root = l->work->project;
 	job->live = l->work->live;
 	job->hide = (const char *const *)l->work->hide.v;
+	job->ro = (const char *const *)l->work->ro.v;
 	job->t0.tv_sec = (time_t)(l->work->t0 / NSEC);
 	job->t0.tv_nsec = (long)(l->work->t0 % NSEC);
 	job->baselines = &l->state.baselines;

@@ -63,16 +63,16 @@ gones_free(struct gones *g)
 	free(g->v);
 }
 
-/* A hidden path is this folder or lies in it. */
+/* One of the list is this folder or lies in it. */
 static bool
-gone_hides(const struct job *job, const char *path)
+gone_holds(const char *const *list, const char *root, const char *path)
 {
 	const char *const	*h;
 	const char		*rel;
 	size_t			 len = strlen(path);
 
-	for (h = job->hide; h != NULL && *h != NULL; h++) {
-		if ((rel = path_below(job->root, *h)) == NULL)
+	for (h = list; h != NULL && *h != NULL; h++) {
+		if ((rel = path_below(root, *h)) == NULL)
 			continue;
 		if (strncmp(rel, path, len) == 0 &&
 		    (rel[len] == '\0' || rel[len] == '/'))
@@ -118,7 +118,8 @@ gone_list(struct gones *g, size_t i, const struct plan *p,
 	DIR		*dir = NULL;
 	int		 fd, rv = 0;
 
-	if (gone_hides(job, g->v[i].path))
+	if (gone_holds(job->hide, job->root, g->v[i].path) ||
+	    gone_holds(job->ro, job->root, g->v[i].path))
 		g->v[i].blocked = true;
 	fd = tree_open(root, g->v[i].path, O_RDONLY | O_DIRECTORY);
 	if (fd == -1 || (dir = fdopendir(fd)) == NULL) {

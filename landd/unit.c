@@ -1,12 +1,25 @@
 /*
- * What is one thing to its owner and never lands: a repository's .git, and a
- * nested repository. It is compared only until it is known to differ; of a
- * .git, what git would run or obey is told by its path.
+ * What is one thing to its owner and never lands: a repository's .git, a
+ * nested repository, and what the session had read-only. It is compared only
+ * until it is known to differ; of a .git, what git would run or obey is told
+ * by its path.
  */
 #include <sys/stat.h>
 #include <string.h>
 
 #include "walk.h"
+
+static const struct {
+	const char	*class, *reason;
+} unit_words[] = {
+	[UNIT_GIT] = { "git", "git's own files are not landed: commits "
+	    "and branches made inside go with the session" },
+	[UNIT_NESTED] = { "nested", "a nested repository is not landed" },
+	/* Whoever moves a folder above it takes the mount along, and can make
+	 * another thing in its place. */
+	[UNIT_READONLY] = { "readonly", "read-only for the session: what is "
+	    "in its place is not landed" }
+};
 
 int
 unit_differs(struct walk *w, struct unit *u)
@@ -14,12 +27,8 @@ unit_differs(struct walk *w, struct unit *u)
 	if (u->differs)
 		return (0);
 	u->differs = true;
-	if (u->git)
-		return (walk_skip(w, u->path, "git",
-		    "git's own files are not landed: commits "
-		    "and branches made inside go with the session"));
-	return (walk_skip(w, u->path, "nested",
-	    "a nested repository is not landed"));
+	return (walk_skip(w, u->path, unit_words[u->kind].class,
+	    unit_words[u->kind].reason));
 }
 
 /* The first name below .git, or further down, is this one. */
@@ -78,11 +87,12 @@ unit_item(struct walk *w, struct item *it)
 	const char	*rest = it->path + strlen(u->path) + 1;
 	bool		 v = it->view && S_ISDIR(it->vst.st_mode);
 	bool		 r = it->real && S_ISDIR(it->rst.st_mode);
+	bool		 git = u->kind == UNIT_GIT;
 	int		 rv;
 
-	if (!u->git && u->differs)
+	if (!git && u->differs)
 		return (0);
-	if (u->git && !v && !r && (rv = git_listed(w, it, rest)) != 0)
+	if (git && !v && !r && (rv = git_listed(w, it, rest)) != 0)
 		return (rv == 1 ? 0 : -1);
 	if (it->mount)
 		return (0);
@@ -91,13 +101,13 @@ unit_item(struct walk *w, struct item *it)
 		return (-1);
 	/* Objects hold nothing that has a class of its own. */
 	if ((v || r) && (!u->differs ||
-	    (u->git && strcmp(rest, "objects") != 0)))
+	    (git && strcmp(rest, "objects") != 0)))
 		return (walk_push(w, it, v, r, u, NULL) == NULL ? -1 : 0);
 	return (0);
 }
 
 int
-unit_git(struct walk *w, struct item *it)
+unit_begin(struct walk *w, struct item *it, enum unit_kind kind)
 {
 	struct unit	*u;
 	bool		 v = it->view && S_ISDIR(it->vst.st_mode);
@@ -108,7 +118,7 @@ unit_git(struct walk *w, struct item *it)
 		return (-1);
 	if (it->mount)
 		return (0);
-	if ((u = unit_new(w, it->path, true)) == NULL)
+	if ((u = unit_new(w, it->path, kind)) == NULL)
 		return (-1);
 	if ((rv = entry_differs(w, it)) == -1 ||
 	    (rv == 1 && unit_differs(w, u) == -1))

@@ -107,7 +107,7 @@ walk_tracked(struct walk *w, const char *path)
 }
 
 struct unit *
-unit_new(struct walk *w, const char *path, bool git)
+unit_new(struct walk *w, const char *path, enum unit_kind kind)
 {
 	struct unit	*u;
 
@@ -117,7 +117,7 @@ unit_new(struct walk *w, const char *path, bool git)
 		walk_fail(w, path, "list");
 		return (NULL);
 	}
-	u->git = git;
+	u->kind = kind;
 	TAILQ_INSERT_TAIL(&w->units, u, entry);
 	return (u);
 }
@@ -285,7 +285,7 @@ folder_nested(struct walk *w, struct folder *f, const struct sides *s)
 		return (0);
 	if (f->real ? !names_git(&s->rn) : !names_git(&s->vn))
 		return (0);
-	if ((f->unit = unit_new(w, f->path, false)) == NULL ||
+	if ((f->unit = unit_new(w, f->path, UNIT_NESTED)) == NULL ||
 	    walk_keep(w, &it) == -1)
 		return (-1);
 	return (f->view && f->real ? 0 : unit_differs(w, f->unit));
@@ -430,7 +430,8 @@ folder_walk(struct walk *w, struct folder *f)
 	struct sides	s = { .v = -1, .r = -1, .l = -1 };
 	int		rv;
 
-	if (f->unit != NULL && !f->unit->git && f->unit->differs)
+	if (f->unit != NULL && f->unit->kind != UNIT_GIT &&
+	    f->unit->differs)
 		return (0);
 	if ((rv = sides_open(w, f, &s)) == 1) {
 		rv = folder_nested(w, f, &s);
@@ -505,6 +506,9 @@ walk_begin(struct walk *w)
 	if (hides_make(w->job->project, w->job->root, w->job->hide,
 	    &w->hides) == -1)
 		return (walk_fail(w, "", "hidden paths"));
+	if (hides_make(w->job->project, w->job->root, w->job->ro,
+	    &w->readonly) == -1)
+		return (walk_fail(w, "", "read-only paths"));
 	if (w->job->origins > 0 && origins_read(w->job->origins,
 	    &w->origins) == -1)
 		return (walk_fail(w, "", "the list of copies"));
@@ -555,6 +559,7 @@ walk_end(struct walk *w)
 	free(w->base);
 	free(w->dirs);
 	hides_free(&w->hides);
+	hides_free(&w->readonly);
 	ignore_free(w->rules);
 	tracked_free(&w->tracked);
 }

@@ -31,11 +31,15 @@
 #define WALK_FILE_MAX	(UINT64_C(16) << 30)	/* of data */
 #define WALK_HOLES_MAX	(UINT64_C(1) << 50)	/* and with its holes */
 
-/* Reported as one: a repository's .git, a nested repository. */
+/* Reported as one: a repository's .git, a nested repository, what the session
+ * had read-only. */
+enum unit_kind {
+	UNIT_GIT, UNIT_NESTED, UNIT_READONLY
+};
 struct unit {
 	TAILQ_ENTRY(unit) entry;
 	char		*path;
-	bool		 git;
+	enum unit_kind	 kind;
 	bool		 differs;
 };
 
@@ -76,6 +80,7 @@ struct walk {
 	const struct job *job;
 	struct changeset *set;
 	struct hides	 hides;
+	struct hides	 readonly;	/* by path alone */
 	struct ignore	*rules;		/* all that were made */
 	struct tracked	 tracked;
 	bool		 tracked_read;
@@ -118,7 +123,7 @@ int	walk_skip(struct walk *, const char *path, const char *class,
 	    const char *reason);
 /* A real path that no landing of this set removes. */
 int	walk_keep(struct walk *, const struct item *);
-struct unit *unit_new(struct walk *, const char *path, bool git);
+struct unit *unit_new(struct walk *, const char *path, enum unit_kind);
 struct ignored *ignored_new(struct walk *, const char *path);
 
 /* item.c: 0, or -1 with why. Drops of the item what needs no look. */
@@ -135,7 +140,8 @@ int	entry_walk(struct walk *, struct item *);
 int	entry_differs(struct walk *, const struct item *);
 /* unit.c */
 int	unit_item(struct walk *, struct item *);
-int	unit_git(struct walk *, struct item *);
+/* The item is one, or the top of one. */
+int	unit_begin(struct walk *, struct item *, enum unit_kind);
 int	unit_differs(struct walk *, struct unit *);
 /* drift.c */
 int	drift_begin(struct walk *);

@@ -379,7 +379,7 @@ void		 job_landed(struct job *, const char *warning);
 void		 job_unclean(struct job *, const char *why);
 /* One of the root's own files. */
 struct root_file job_name(const struct job *, const char *name);
-bool		 lists_fit(const struct strv *, const struct strv *);
+bool		 lists_fit(size_t bytes);
 /* Nothing is to be cleaned for it any more. */
 void		 clean_end(const struct job *);
 /* What an earlier run of the suite was to clean the layer of, if anything. */

@@ -101,17 +101,19 @@ job_clean(struct job *j, const struct strv *paths)
 		/* A stopped session's is known to nobody else. */
 		.hide = j->session->rec.r.hide
 	};
+	bool		fits = lists_fit(strv_bytes(&clean.paths) +
+			    strv_bytes(&clean.hide));
 
 	if (paths->n == 0) {
 		job_on_cleaned(j->session);
 		return;
 	}
-	if (!lists_fit(&clean.paths, &clean.hide) && j->what == J_DISCARD) {
+	if (!fits && j->what == J_DISCARD) {
 		job_fail(j, "request.toolarge", "their names do not fit one "
 		    "request: name fewer");
 		return;
 	}
-	if (!lists_fit(&clean.paths, &clean.hide)) {
+	if (!fits) {
 		job_unclean(j, "their names do not fit one request");
 		return;
 	}

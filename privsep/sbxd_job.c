@@ -304,11 +304,11 @@ job_hides(const struct job *j, struct strv *hide)
 }
 
 /* A landing's child, or a client, may have chosen as many as one message takes,
- * and then there is no room for the other list. */
+ * and then there is no room for the other lists. */
 bool
-lists_fit(const struct strv *a, const struct strv *b)
+lists_fit(size_t bytes)
 {
-	return (strv_bytes(a) + strv_bytes(b) <= LIMIT_LARGE - LIMIT_FRAME);
+	return (bytes <= LIMIT_LARGE - LIMIT_FRAME);
 }
 
 static void
@@ -318,7 +318,8 @@ job_send(struct job *j)
 	uint8_t			 seal[LIMIT_SEAL];
 	struct m_JOB		 m = {
 		.session = r->session, .what = job_words[j->what],
-		.live = j->live, .seal = { seal, 0 }
+		.live = j->live, .seal = { seal, 0 },
+		.ro = r->ro
 	};
 	bool			 fits;
 
@@ -338,7 +339,8 @@ job_send(struct job *j)
 		m.paths.n = j->npaths;
 	}
 	job_hides(j, &m.hide);
-	fits = lists_fit(&m.paths, &m.hide);
+	fits = lists_fit(strv_bytes(&m.paths) + strv_bytes(&m.hide) +
+	    strv_bytes(&m.ro));
 	if (fits)
 		peer_send(sbxd.helper[H_LANDD], MSG_JOB, j->id, -1, &m);
 	free(m.hide.v);

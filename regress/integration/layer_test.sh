@@ -364,6 +364,36 @@ readonly_body()
 	int_end
 }
 
+atf_test_case ro_moved
+ro_moved_head()
+{
+	atf_set descr "what is read-only does not land, whatever was moved \
+above it"
+	atf_set require.user root
+}
+ro_moved_one()
+{
+	mkdir -p "$P/sub/deep" "$P/top"
+	echo good | tee "$P/sub/deep/f" >"$P/top/f"
+	chown -R --reference="$P" "$P/sub" "$P/top"
+	run --keep --ro sub/deep --ro top/f -- sh -c '
+	    echo x >n; mv sub old && mkdir -p sub/deep && echo evil >sub/deep/f
+	    mv top t && mv n top' >out 2>err || :
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	atf_check -o match:'sub/deep.*read-only' -o match:'top/f.*read-only' \
+	    sbxctl changes "$sid"
+	atf_check -o ignore -e ignore sbxctl apply --yes "$sid"
+	atf_check -o inline:'good\n' cat "$P/sub/deep/f"
+	atf_check -o inline:'good\n' cat "$P/top/f"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+ro_moved_body()
+{
+	int_begin
+	int_both ro_moved_one
+	int_end
+}
+
 atf_test_case fresh
 fresh_head()
 {
@@ -618,7 +648,7 @@ private_body()
 atf_init_test_cases()
 {
 	for c in private submounts below renames modes special sqlite readonly \
-	    fresh places names links locks; do
+	    ro_moved fresh places names links locks; do
 		atf_add_test_case "$c"
 	done
 }

@@ -144,9 +144,11 @@ void
 lab_job(struct lab *lab, uint32_t id, const char *sid, const char *what)
 {
 	static const char	*hide[] = { "/home/u/secret", NULL };
+	static const char	*ro[] = { "/home/u/fixed", NULL };
 	struct m_JOB		 m = {
 		.session = sid, .what = what,
-		.seal = { lab->seal, lab->seallen }, .hide = { 1, hide }
+		.seal = { lab->seal, lab->seallen }, .hide = { 1, hide },
+		.ro = { 1, ro }
 	};
 	const char		*folder[] = { "/home/u", lab->project };
 
@@ -289,6 +291,8 @@ lab_child_work(struct lab *lab, struct msg *msg)
 	    w->t0 == lab->t0);
 	ATF_REQUIRE(w->hide.n == 1 &&
 	    strcmp(w->hide.v[0], "/home/u/secret") == 0);
+	ATF_REQUIRE(w->ro.n == 1 &&
+	    strcmp(w->ro.v[0], "/home/u/fixed") == 0);
 }
 
 void

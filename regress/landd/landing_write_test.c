@@ -391,11 +391,12 @@ ATF_TC_BODY(hard_links_mode, tc)
 ATF_TC_WITHOUT_HEAD(folders_that_stay);
 ATF_TC_BODY(folders_that_stay, tc)
 {
-	static const char	*hide[2];
+	static const char	*hide[2], *ro[2];
 
 	begin(true);
 	/* All gone; one with an ignored file; one with a repository in it;
-	 * one with a hidden folder; one that was empty all along. */
+	 * one with a hidden folder; one with a read-only one; one that was
+	 * empty all along. */
 	world_file(&w, "R/all/a/b", "b\n", 0);
 	world_dir(&w, "R/all/hollow/e", 0755);
 	world_file(&w, "R/some/x", "x\n", 0);
@@ -404,10 +405,14 @@ ATF_TC_BODY(folders_that_stay, tc)
 	world_dir(&w, "R/nest/sub/.git/refs/tags", 0755);
 	world_file(&w, "R/mask/x", "x\n", 0);
 	world_dir(&w, "R/mask/secret", 0755);
+	world_file(&w, "R/lid/x", "x\n", 0);
+	world_dir(&w, "R/lid/fixed", 0755);
 	world_dir(&w, "R/hollow", 0755);
 	world_dir(&w, "V/hollow", 0755);
 	hide[0] = test_path("w/R/mask/secret");
 	w.job.hide = hide;
+	ro[0] = test_path("w/R/lid/fixed");
+	w.job.ro = ro;
 	world_set(&w);
 	world_drop(&w, "some/kept.o");
 	ATF_REQUIRE(world_land(&w) == 0);
@@ -415,10 +420,12 @@ ATF_TC_BODY(folders_that_stay, tc)
 	content_is("R/some/kept.o", "o\n");
 	stat_of("R/nest/sub/.git/refs/tags");
 	stat_of("R/mask/secret");
+	stat_of("R/lid/fixed");
 	stat_of("R/hollow");
 	ATF_REQUIRE(faccessat(w.fd, "R/some/x", F_OK, 0) == -1);
 	ATF_REQUIRE(faccessat(w.fd, "R/nest/x", F_OK, 0) == -1);
 	ATF_REQUIRE(faccessat(w.fd, "R/mask/x", F_OK, 0) == -1);
+	ATF_REQUIRE(faccessat(w.fd, "R/lid/x", F_OK, 0) == -1);
 }
 
 /* Moved away and not unlinked, so a folder comes back as itself; one that

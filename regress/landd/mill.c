@@ -279,6 +279,9 @@ job_order(struct mill *m, const char *what, const uint8_t *digest,
 	job.hide.v = (const char **)(uintptr_t)m->r.hide;
 	while (job.hide.v[job.hide.n] != NULL)
 		job.hide.n++;
+	job.ro.v = (const char **)(uintptr_t)m->r.ro;
+	while (job.ro.v[job.ro.n] != NULL)
+		job.ro.n++;
 	if (paths != NULL) {
 		job.paths.v = (const char **)(uintptr_t)paths;
 		while (paths[job.paths.n] != NULL)

@@ -358,6 +358,7 @@ job_open(struct review *r, struct job *job)
 	job->baselines = &r->baselines;
 	job->root = root;
 	job->hide = r->hide;
+	job->ro = r->ro;
 	job->view = clone_ro(at(r, "V"));
 	job->layer = clone_ro(at(r, "S/u"));
 	ATF_REQUIRE((job->project = open(root, O_PATH | O_DIRECTORY)) != -1);

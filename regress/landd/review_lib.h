@@ -20,7 +20,7 @@ struct review {
 	bool		 masked;	/* M is a lower */
 	const char	*options;	/* further mount options, NULL */
 	bool		 mounted, foreign;
-	const char	*hide[8];
+	const char	*hide[8], *ro[8];
 	struct timespec	 t0;
 	struct baselines baselines;
 	struct changeset set;

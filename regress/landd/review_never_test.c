@@ -266,6 +266,54 @@ ATF_TC_BODY(git_classes, tc)
 	review_free(&r);
 }
 
+/* What was read-only inside, after a folder above it was moved: another one in
+ * its place, none, a file in that one's place, and what was never there. */
+ATF_TC_WITHOUT_HEAD(read_only);
+ATF_TC_BODY(read_only, tc)
+{
+	struct review	r;
+
+	review_begin(&r);
+	review_file(&r, "R/sub/deep/f", "f\n");
+	review_file(&r, "R/sub/deep/g", "g\n");
+	review_file(&r, "R/sub/x", "x\n");
+	review_file(&r, "R/top/file", "file\n");
+	review_file(&r, "R/top/y", "y\n");
+	review_file(&r, "R/sub-z", "z\n");
+	r.ro[0] = hidden(&r, "sub/deep");
+	r.ro[1] = hidden(&r, "top/file");
+	r.ro[2] = hidden(&r, "none");
+	r.ro[3] = "/elsewhere";
+	review_start(&r);
+	review_sh(&r, "cd V; touch sub/deep/f; echo more >>sub/x");
+	review_is(&r, "modified 100644 100644 sub/x\n");
+	review_sh(&r, "cd V; mv sub old; mkdir -p sub/deep/dir; "
+	    "echo evil >sub/deep/f; echo evil >sub/deep/dir/new; mv top t; "
+	    "echo evil >top; mkdir none; echo evil >none/x; echo z >>sub-z");
+	review_is(&r,
+	    "added 0 100644 old/deep/f\n"
+	    "added 0 100644 old/deep/g\n"
+	    "added 0 100644 old/x\n"
+	    "modified 100644 100644 sub-z\n"
+	    "deleted 100644 0 sub/x\n"
+	    "added 0 100644 t/file\n"
+	    "added 0 100644 t/y\n"
+	    "deleted 100644 0 top/y\n"
+	    "skipped readonly none\n"
+	    "skipped readonly sub/deep\n"
+	    "skipped special top\n"
+	    "skipped readonly top/file\n");
+	/* Gone with all above it, nothing of it is removed. */
+	review_sh(&r, "cd V; rm -r sub top none old t sub-z");
+	review_is(&r,
+	    "deleted 100644 0 sub-z\n"
+	    "deleted 100644 0 sub/x\n"
+	    "deleted 100644 0 top/y\n"
+	    "skipped readonly sub/deep\n"
+	    "skipped readonly top/file\n");
+	review_free(&r);
+}
+
 ATF_TC_WITHOUT_HEAD(nested);
 ATF_TC_BODY(nested, tc)
 {
@@ -435,6 +483,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, hidden_in_units);
 	ATF_TP_ADD_TC(tp, git_spelled);
 	ATF_TP_ADD_TC(tp, git_classes);
+	ATF_TP_ADD_TC(tp, read_only);
 	ATF_TP_ADD_TC(tp, nested);
 	ATF_TP_ADD_TC(tp, own);
 	ATF_TP_ADD_TC(tp, ignored);
