@@ -218,6 +218,8 @@ item_walk(struct walk *w, struct item *it)
 	if (it->f->ignored == NULL) {
 		if (tree_gitname(it->name, strlen(it->name)))
 			return (unit_begin(w, it, UNIT_GIT));
+		if (it->f->bare && name_bare(it->name))
+			return (unit_begin(w, it, UNIT_BARE));
 		if ((rv = item_own(w, it)) != 0)
 			return (rv == 1 ? 0 : -1);
 		if (it->mount)

@@ -6,6 +6,7 @@
  */
 #include <sys/stat.h>
 #include <string.h>
+#include <strings.h>
 
 #include "walk.h"
 
@@ -15,11 +16,57 @@ static const struct {
 	[UNIT_GIT] = { "git", "git's own files are not landed: commits "
 	    "and branches made inside go with the session" },
 	[UNIT_NESTED] = { "nested", "a nested repository is not landed" },
+	[UNIT_BARE] = { "nested", "git would take the folder for a repository "
+	    "with it: that is not landed" },
 	/* Whoever moves a folder above it takes the mount along, and can make
 	 * another thing in its place. */
 	[UNIT_READONLY] = { "readonly", "read-only for the session: what is "
 	    "in its place is not landed" }
 };
+
+/*
+ * A folder without a .git is a repository to git if it has HEAD, objects and
+ * refs, or HEAD and a commondir that leads to the other two, and git then runs
+ * what its config says. By name alone, and any spelling, as of .git: what HEAD
+ * says can be landed later, and so can each of them alone.
+ */
+static const char *const	bare_names[] = {
+	"HEAD", "commondir", "objects", "refs", "config", "config.worktree",
+	"hooks", "info", "packed-refs"
+};
+
+static bool
+names_either(const struct names *a, const struct names *b, const char *name)
+{
+	size_t	i;
+
+	for (i = 0; i < a->n; i++)
+		if (strcasecmp(a->v[i].name, name) == 0)
+			return (true);
+	for (i = 0; i < b->n; i++)
+		if (strcasecmp(b->v[i].name, name) == 0)
+			return (true);
+	return (false);
+}
+
+bool
+names_bare(const struct names *a, const struct names *b)
+{
+	return (names_either(a, b, "HEAD") &&
+	    (names_either(a, b, "commondir") ||
+	    (names_either(a, b, "objects") && names_either(a, b, "refs"))));
+}
+
+bool
+name_bare(const char *name)
+{
+	size_t	i;
+
+	for (i = 0; i < sizeof(bare_names) / sizeof(bare_names[0]); i++)
+		if (strcasecmp(name, bare_names[i]) == 0)
+			return (true);
+	return (false);
+}
 
 int
 unit_differs(struct walk *w, struct unit *u)

@@ -272,19 +272,27 @@ names_git(const struct names *names)
 }
 
 /*
- * A real folder with a .git is a nested repository, and so is a new one. Not
- * a real folder that got a .git in the session: or `git init src` would take
- * all that was changed in there out of the owner's sight.
+ * A real folder that is a repository, with a .git or as one without, is a
+ * nested one, and so is a new one. Not a real folder that became one in the
+ * session: or `git init src` would take all that was changed in there out of
+ * the owner's sight. Nor the project, whatever it is. There each name that
+ * makes it one stays out.
  */
 static int
 folder_nested(struct walk *w, struct folder *f, const struct sides *s)
 {
-	struct item	it = { .path = f->path, .real = f->real };
+	static const struct names	 none;
+	const struct names		*was = f->real ? &s->rn : &s->vn;
+	struct item			 it = {
+		.path = f->path, .real = f->real
+	};
 
-	if (*f->path == '\0' || f->unit != NULL || f->ignored != NULL)
+	if (f->unit != NULL || f->ignored != NULL)
 		return (0);
-	if (f->real ? !names_git(&s->rn) : !names_git(&s->vn))
+	if (*f->path == '\0' || (!names_git(was) && !names_bare(was, &none))) {
+		f->bare = names_bare(&s->vn, &s->rn);
 		return (0);
+	}
 	if ((f->unit = unit_new(w, f->path, UNIT_NESTED)) == NULL ||
 	    walk_keep(w, &it) == -1)
 		return (-1);

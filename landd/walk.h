@@ -31,10 +31,10 @@
 #define WALK_FILE_MAX	(UINT64_C(16) << 30)	/* of data */
 #define WALK_HOLES_MAX	(UINT64_C(1) << 50)	/* and with its holes */
 
-/* Reported as one: a repository's .git, a nested repository, what the session
- * had read-only. */
+/* Reported as one: a repository's .git, a nested repository, what would make
+ * one of a folder, what the session had read-only. */
 enum unit_kind {
-	UNIT_GIT, UNIT_NESTED, UNIT_READONLY
+	UNIT_GIT, UNIT_NESTED, UNIT_BARE, UNIT_READONLY
 };
 struct unit {
 	TAILQ_ENTRY(unit) entry;
@@ -51,6 +51,7 @@ struct folder {
 	struct ignored	*ignored;	/* its group, if it is ignored */
 	struct ignored	*files;		/* of single ignored files in it */
 	struct ignore	*rules;		/* for the names in it */
+	bool		 bare;		/* with the session's, a git folder */
 	bool		 lies;		/* on what the session found there */
 	/* drift_folder's: of the real folder and those above it. */
 	bool		 other;		/* another than the session's */
@@ -139,6 +140,10 @@ int	entry_walk(struct walk *, struct item *);
 /* 1 it differs, 0 not, -1 with why; nothing is staged. */
 int	entry_differs(struct walk *, const struct item *);
 /* unit.c */
+/* Of both together git would take the folder for one of its own. */
+bool	names_bare(const struct names *, const struct names *);
+/* What git knows such a folder by, or obeys in it. */
+bool	name_bare(const char *);
 int	unit_item(struct walk *, struct item *);
 /* The item is one, or the top of one. */
 int	unit_begin(struct walk *, struct item *, enum unit_kind);

@@ -165,8 +165,9 @@ review, no landing, and no git of the owner's afterwards"
 planted_one()
 {
 	pwn=$who_home/pwn
-	mkdir "$pwn"
-	chown --reference="$P" "$pwn"
+	mkdir "$pwn" "$P/made"
+	echo x >"$P/made/x"
+	chown -R --reference="$P" "$pwn" "$P/made"
 	int_live planted --env "PWN=$pwn" -- sh -c '
 		git config core.fsmonitor "touch $PWN/fsmonitor; false"
 		git config core.hooksPath hooks
@@ -189,6 +190,14 @@ planted_one()
 		mkdir sub; git init -q sub; git -C sub config core.fsmonitor \
 		    "touch $PWN/sub; false"
 		echo x >sub/x; echo more >>a.txt
+		for d in bare made; do
+			mkdir -p $d/objects/a $d/refs/heads
+			echo x | tee $d/objects/a/R >$d/refs/heads/R
+			echo "ref: refs/heads/main" >$d/HEAD
+			printf "[core]\n\trepositoryformatversion = 0\n\tbare = %s
+			worktree = .\n\tfsmonitor = \"touch %s/bare; false\"\n" \
+			    false "$PWN" >$d/config
+		done; (cd bare; git status)
 		git status; git diff; git add a.txt
 		git commit -qm x; ls "$PWN"; rm "$PWN"/*
 		git config filter.x.process "touch $PWN/process"
@@ -197,7 +206,7 @@ planted_one()
 		read -r l'
 	int_wait_file planted.out 'all planted'
 	# It is a trap: inside it goes off.
-	for f in fsmonitor command clean smudge pre-commit; do
+	for f in fsmonitor command clean smudge pre-commit bare; do
 		grep -qx "$f" planted.out || atf_fail "$(cat planted.out)"
 	done
 	# Polled while it runs, then looked at, then landed.
@@ -208,6 +217,7 @@ planted_one()
 	wait "$live" || :
 	atf_check -o match:'^\+more' sbxctl diff "$sid"
 	atf_check -o match:'A  hooks/pre-commit' -o match:'A  .gitattributes' \
+	    -o match:'bare.*repository' -o match:'made/HEAD.*repository' \
 	    sbxctl changes "$sid"
 	atf_check -o ignore sbxctl patch -o - "$sid"
 	atf_check -o match:landed sbxctl apply --yes "$sid"
@@ -217,6 +227,9 @@ planted_one()
 		int_as_owner "$P" git -C "$P" $c >git.out 2>&1 ||
 		    atf_fail "git $c: $(cat git.out)"
 	done
+	# Where all else of it landed: git looks in the folders above.
+	(cd "$P/made" && int_as_owner "$P" git status) >git.out 2>&1 ||
+	    atf_fail "$(cat git.out)"
 	atf_check_equal "" "$(ls -A "$pwn")"
 	rmdir "$pwn"
 	atf_check -o ignore sbxctl rm --discard "$sid"

@@ -351,6 +351,72 @@ ATF_TC_BODY(nested, tc)
 	review_free(&r);
 }
 
+/* What git takes for a repository without a .git in it, and whose config it
+ * would obey: new, completed, in any spelling, by a commondir. */
+ATF_TC_WITHOUT_HEAD(bare);
+ATF_TC_BODY(bare, tc)
+{
+	struct review	r;
+
+	review_begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_file(&r, "R/half/HEAD", "ref: refs/heads/main\n");
+	review_file(&r, "R/half/config", "[core]\n");
+	review_file(&r, "R/half/b", "b\n");
+	review_file(&r, "R/plain/c", "c\n");
+	review_file(&r, "R/some/refs/r", "r\n");
+	review_sh(&r, "cd R; git init -q --bare --template= its.git; "
+	    "mkdir some/objects; echo x >some/HEAD");
+	review_start(&r);
+	review_sh(&r, "cd V; touch its.git/HEAD; for d in new half plain; do "
+	    "mkdir -p $d/objects/a $d/refs/heads; echo x >$d/objects/a/R; "
+	    "echo x >$d/refs/heads/R; echo more >>$d/b; "
+	    "echo 'ref: refs/heads/main' >$d/HEAD; "
+	    "printf '[core]\\n\\tfsmonitor = x\\n' >$d/config; done; "
+	    "git -C new rev-parse --git-dir; git -C half rev-parse --git-dir");
+	review_is(&r,
+	    "modified 100644 100644 half/b\n"
+	    "added 0 100644 plain/b\n"
+	    "skipped nested half/config\n"
+	    "skipped nested half/objects\n"
+	    "skipped nested half/refs\n"
+	    "skipped nested new\n"
+	    "skipped nested plain/HEAD\n"
+	    "skipped nested plain/config\n"
+	    "skipped nested plain/objects\n"
+	    "skipped nested plain/refs\n");
+	/* The owner's own, and one of which the session takes a part away. */
+	review_sh(&r, "cd V; rm -r new half/HEAD half/[c-r]* plain/HEAD "
+	    "plain/[d-r]*; echo x >>its.git/config; rm -r some/refs");
+	review_is(&r,
+	    "deleted 100644 0 half/HEAD\n"
+	    "modified 100644 100644 half/b\n"
+	    "deleted 100644 0 half/config\n"
+	    "added 0 100644 plain/b\n"
+	    "added 0 100644 plain/config\n"
+	    "skipped nested its.git\n"
+	    "skipped nested some\n");
+	/* By a commondir, spelled as a filesystem may read it, at the top. */
+	review_sh(&r, "cd V; rm -r half plain; mkdir -p w o; cd w; "
+	    "echo ../o >CommonDir; echo x >head; cd ..; echo x >HEAD; "
+	    "mkdir -p refs hooks objects; echo x >refs/x; echo x >hooks/x; "
+	    "echo x >objects/x");
+	review_is(&r,
+	    "deleted 100644 0 half/HEAD\n"
+	    "deleted 100644 0 half/b\n"
+	    "deleted 100644 0 half/config\n"
+	    "deleted 100644 0 plain/c\n"
+	    "skipped nested HEAD\n"
+	    "skipped nested hooks\n"
+	    "skipped nested its.git\n"
+	    "skipped dir o\n"
+	    "skipped nested objects\n"
+	    "skipped nested refs\n"
+	    "skipped nested some\n"
+	    "skipped nested w\n");
+	review_free(&r);
+}
+
 ATF_TC_WITHOUT_HEAD(own);
 ATF_TC_BODY(own, tc)
 {
@@ -485,6 +551,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, git_classes);
 	ATF_TP_ADD_TC(tp, read_only);
 	ATF_TP_ADD_TC(tp, nested);
+	ATF_TP_ADD_TC(tp, bare);
 	ATF_TP_ADD_TC(tp, own);
 	ATF_TP_ADD_TC(tp, ignored);
 	ATF_TP_ADD_TC(tp, ignored_moved);
