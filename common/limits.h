@@ -27,5 +27,6 @@
 #define LIMIT_NOTES	64
 #define LIMIT_DIGEST	32		/* SHA-256 */
 #define LIMIT_SEAL	8192
+#define LIMIT_KEEP	(64 << 20)	/* of a journal or baseline file */
 
 #endif

@@ -297,7 +297,8 @@ keep_failed(struct job *j)
 	int	e = errno;
 
 	log_warn("writing the %s of session %s", j->keep.id.kind, j->session);
-	if (e != ENOSPC && e != EDQUOT)
+	if (e != ENOSPC && e != EDQUOT &&
+	    (e != EFBIG || j->what != JOB_DISCARD))
 		child_broken(j, e == EFBIG ? "it keeps more than fits" :
 		    "its journal or baselines could not be written to the "
 		    "state");

@@ -95,7 +95,7 @@ keep_begin(struct keep_out *k, int fd, const struct keep_id *id)
 int
 keep_add(struct keep_out *k, const void *p, size_t len)
 {
-	if (k->off + k->len + len > KEEP_MAX) {
+	if (k->off + k->len + len > LIMIT_KEEP) {
 		errno = EFBIG;
 		return (-1);
 	}
@@ -139,7 +139,7 @@ keep_load(int fd, uint8_t **buf, size_t *len, const char **why)
 		*why = "is no file";
 		return (-1);
 	}
-	if (st.st_size > KEEP_MAX + KEEP_HEADER) {
+	if (st.st_size > LIMIT_KEEP + KEEP_HEADER) {
 		*why = "is too large";
 		return (-1);
 	}

@@ -104,7 +104,9 @@ apply_drifted(struct land *l, const struct changeset *set)
 void
 land_apply(struct land *l, const struct changeset *set)
 {
-	struct landing_ops	 ops = { .commit = apply_commit, .arg = l };
+	struct landing_ops	 ops = {
+		.commit = apply_commit, .arg = l, .kept = l->kept
+	};
 	struct landing_result	 res;
 	const struct change	*c;
 	struct m_LANDED		 none = { 0 };

@@ -12,7 +12,6 @@
 #include "../privsep/peer.h"
 
 #define KEY_LEN		32
-#define KEEP_MAX	(64 << 20)	/* of one journal or baseline file */
 
 struct landd {
 	struct event_base *base;
@@ -58,7 +57,7 @@ struct keep_out {
 	struct digest	 ctx;
 };
 void	keep_begin(struct keep_out *, int fd, const struct keep_id *);
-/* -1 errno, EFBIG above KEEP_MAX. */
+/* -1 errno, EFBIG above LIMIT_KEEP. */
 int	keep_add(struct keep_out *, const void *, size_t);
 /* Durable when this returns 0; the next segment may begin. */
 int	keep_end(struct keep_out *);

@@ -41,6 +41,7 @@ struct landing_ops {
 	 */
 	int	(*commit)(void *, const uint8_t *journal, size_t len);
 	void	*arg;
+	size_t	kept;		/* what the state has, encoded */
 };
 
 /* What became of it. code is a stable dotted word, why one line. */

@@ -66,6 +66,8 @@ const char	*plan_path_refused(const char *);
 /* Change set to steps; -1 with code and why in the result. */
 int	plan_make(struct plan *, const struct job *, int root,
 	    const struct changeset *, struct landing_result *);
+/* With a state of so many bytes, what it makes of that can be kept. */
+int	plan_fits(const struct plan *, size_t kept, struct landing_result *);
 /* plan_dirs.c: the folders that files are created in, and those that are
  * left empty and that the view no longer has. */
 int	plan_mkdirs(struct plan *, const struct job *, int root,

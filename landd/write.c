@@ -168,6 +168,7 @@ landing_write(const struct job *job, const struct changeset *set,
 	if ((root = landing_lock(job, true, res)) == -1)
 		return (-1);
 	if (plan_make(&p, job, root, set, res) == -1 ||
+	    plan_fits(&p, ops->kept, res) == -1 ||
 	    plan_check(&p, root, res) == -1)
 		goto out;
 	if (folder_make(&f, &p, root, sid, number, res) == -1)

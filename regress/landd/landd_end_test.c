@@ -305,6 +305,63 @@ killed(int n)
 	return (done);
 }
 
+/* So long a name that 148 bytes are left of what fits. */
+#define LONG	3078
+
+/* Baselines of files with long names, which are absent: as many as fit; landd
+ * keeps them, from a child that this test is. */
+static void
+keep_all(void)
+{
+	static const char	*paths[] = { "a", NULL };
+	/* A length, and {path: bytes} in msgpack. */
+	static const uint8_t	 head[] = {
+		(LONG + 9) & 0xff, (LONG + 9) >> 8, 0, 0, 0x81, 0xa4, 'p',
+		'a', 't', 'h', 0xc5, LONG >> 8, LONG & 0xff
+	};
+	static char		 row[sizeof(head) + LONG + 1];
+	struct m_LANDED		 landed = { .files = 1, .paths = { 1, paths } };
+	struct msg		 msg;
+	size_t			 n;
+	uint64_t		 i;
+
+	lab_to_view(&m.lab, 50, "discard");
+	lab_say(&m.lab, MSG_STAGED, -1, NULL);
+	lab_expect(&m.lab, 50, MSG_STAGED, &msg);
+	msg_free(&msg);
+	lab_say_bytes(&m.lab, "baseline", 0, false, "sbx baseline 1\n", 15);
+	n = ((64 << 20) - 15) / (sizeof(row) - 1);
+	memcpy(row, head, sizeof(head));
+	for (i = 1; i <= n; i++) {
+		snprintf(row + sizeof(head), LONG + 1, "%0*llu", LONG,
+		    (unsigned long long)i);
+		lab_say_bytes(&m.lab, "baseline", i, i == n, row,
+		    sizeof(row) - 1);
+	}
+	lab_say(&m.lab, MSG_LANDED, -1, &landed);
+	lab_expect(&m.lab, 50, MSG_LANDED, &msg);
+	msg_free(&msg);
+	lab_jobend(&m.lab, 50);
+	ATF_REQUIRE(test_sh("cd '%s' && mv newbase baseline", m.lab.dir) == 0);
+}
+
+/* What could not be kept as landed is refused before the commit point, when
+ * nothing has been touched; a discard, which only loses what it would keep,
+ * goes on. */
+ATF_TC_WITHOUT_HEAD(state_large);
+ATF_TC_BODY(state_large, tc)
+{
+	begin(USER);
+	keep_all();
+	untouched(NULL);
+	mill_fails(&m, "apply", "land.toolarge");
+	untouched(getenv("TREE"));
+	ATF_REQUIRE(strstr(m.why, "sbxctl patch") != NULL);
+	ATF_REQUIRE(lab_size(&m.lab, "journal") == 0);
+	mill_works(&m, "discard");
+	mill_down(&m);
+}
+
 ATF_TC_WITHOUT_HEAD(child_killed);
 ATF_TC_BODY(child_killed, tc)
 {
@@ -545,6 +602,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, moved);
 	ATF_TP_ADD_TC(tp, forget);
 	ATF_TP_ADD_TC(tp, discard);
+	ATF_TP_ADD_TC(tp, state_large);
 	ATF_TP_ADD_TC(tp, child_killed);
 	ATF_TP_ADD_TC(tp, tampered);
 	if (TEST_PLAIN) {
