@@ -198,7 +198,7 @@ decode_string(const struct field *f, const msgpack_object *o, void *slot,
 	if (len > f->max)
 		return ("too long");
 	if ((copy = zone_string(zone, p, len)) == NULL)
-		return ("out of memory");
+		return (FIELDS_NOMEM);
 	memcpy(slot, &copy, sizeof(copy));
 	return (NULL);
 }
@@ -235,7 +235,7 @@ decode_strv(const struct field *f, const msgpack_object *o, struct strv *sv,
 		return ("too many elements");
 	sv->v = msgpack_zone_malloc(zone, (a->size + 1) * sizeof(*sv->v));
 	if (sv->v == NULL)
-		return ("out of memory");
+		return (FIELDS_NOMEM);
 	for (i = 0; i < a->size; i++) {
 		const msgpack_object_bin *b = &a->ptr[i].via.bin;
 
@@ -246,7 +246,7 @@ decode_strv(const struct field *f, const msgpack_object *o, struct strv *sv,
 		if (b->size > element_max(f))
 			return ("an element that is too long");
 		if ((sv->v[i] = zone_string(zone, b->ptr, b->size)) == NULL)
-			return ("out of memory");
+			return (FIELDS_NOMEM);
 	}
 	sv->v[a->size] = NULL;
 	sv->n = a->size;
@@ -266,7 +266,7 @@ decode_u64v(const struct field *f, const msgpack_object *o, struct u64v *uv,
 		return ("too many elements");
 	uv->v = msgpack_zone_malloc(zone, (a->size + 1) * sizeof(*uv->v));
 	if (uv->v == NULL)
-		return ("out of memory");
+		return (FIELDS_NOMEM);
 	for (i = 0; i < a->size; i++) {
 		if (a->ptr[i].type != MSGPACK_OBJECT_POSITIVE_INTEGER)
 			return ("an element is not a number");
@@ -388,7 +388,7 @@ decode_whole(const struct field *fields, size_t n, const uint8_t *buf,
 	size_t		 off = 0;
 
 	if (objects == NULL)
-		return ("out of memory");
+		return (FIELDS_NOMEM);
 	if (msgpack_unpack((const char *)buf, len, &off, objects, &o) !=
 	    MSGPACK_UNPACK_SUCCESS || off != len)
 		why = "not msgpack";

@@ -38,9 +38,12 @@ int	fields_scan(const uint8_t *buf, size_t len, const char **why);
  * Returns 0, or -1 with a reason that names the key in *why (in the zone, or
  * static).
  */
+#define FIELDS_NOMEM	"out of memory"
 int	fields_decode(const struct field *, size_t n, const uint8_t *buf,
 	    size_t len, bool lax, void *out, struct msgpack_zone *zone,
 	    const char **why);
+/* The reason is want of memory, and nothing wrong with the map. */
+#define fields_nomem(why)	(strstr(why, FIELDS_NOMEM) != NULL)
 
 /*
  * Encodes the struct as one map; optional fields that are zero are left out.

@@ -143,7 +143,7 @@ landing_state_decode(const uint8_t *buf, size_t len, struct landing_state *s,
 			more = record_next(&in, row_fields, NROW, &r);
 			if (more == 1 && (r.number != 0 ? row_landing(&r, s) :
 			    row_baseline(&r, s)) == -1) {
-				in.why = "out of memory";
+				in.why = FIELDS_NOMEM;
 				more = -1;
 			}
 		} while (more == 1);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <msgpack.h>
 
+#include "../common/fields.h"
 #include "../common/log.h"
 #include "../common/path.h"
 #include "../privsep/pledge.h"
@@ -212,12 +213,16 @@ landd_on_job(struct peer *p, struct msg *msg)
 	j->files = what == JOB_OUTSIDE;
 	m = j->order.body;
 	j->waits = job_child_lives(j->session);
-	if (seal_open(&m->seal, j->session, &j->seal, j->zone, &why) == -1)
+	if (seal_open(&m->seal, j->session, &j->seal, j->zone, &why) == 0) {
+		if (!j->waits)
+			job_begin(j);
+	} else if (fields_nomem(why))
+		job_fail(j, "land.failed", "the seal of session %s: %s; try "
+		    "again", j->session, why);
+	else
 		job_fail(j, "land.seal", "the seal of session %s %s: its "
 		    "record was changed, or is of another key; nothing of it "
 		    "can be landed", j->session, why);
-	else if (!j->waits)
-		job_begin(j);
 }
 
 /* sbxd has its answer, or wants none any more. */

@@ -117,24 +117,31 @@ land_on_lfd(struct peer *p, struct msg *msg)
 	}
 }
 
-/* A file that sbxd keeps for us, verified, as bytes. */
+/* A file that sbxd keeps for us, verified, as bytes. What cannot be read now
+ * may be later: only of what does not verify is it said that it never will. */
 static int
 feed_open(struct job *j, enum job_fd which, const char *kind)
 {
 	struct keep_id	 id = { kind, j->session, j->seal.root };
-	const char	*why;
+	const char	*why = NULL;
+	int		 rv;
 
 	j->bufkind = kind;
 	j->bufn = 0;
 	j->off = j->len = 0;
-	if (j->fd[which] == -1) {
-		j->buf = calloc(1, 1);
-		return (j->buf == NULL ? -1 : 0);
-	}
-	if (keep_read(j->fd[which], &id, &j->buf, &j->len, &why) == 0)
+	if (j->fd[which] == -1)
+		rv = (j->buf = calloc(1, 1)) == NULL ? -1 : 0;
+	else
+		rv = keep_read(j->fd[which], &id, &j->buf, &j->len, &why);
+	if (rv == 0)
 		return (0);
-	job_fail(j, "land.state", "the %s of session %s %s: it was changed or "
-	    "is of another key; nothing is landed", kind, j->session, why);
+	if (why != NULL)
+		job_fail(j, "land.state", "the %s of session %s %s: it was "
+		    "changed or is of another key; nothing is landed", kind,
+		    j->session, why);
+	else
+		job_fail(j, "land.failed", "the %s of session %s cannot be "
+		    "read: %s; try again", kind, j->session, strerror(errno));
 	return (-1);
 }
 

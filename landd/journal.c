@@ -149,7 +149,7 @@ step_take(struct plan *p, const struct step *s)
 	    (s->newino == 0 && kind != OP_CHMOD))))
 		return ("a step that lacks a side");
 	if ((op = plan_add(p, kind, s->path)) == NULL)
-		return ("out of memory");
+		return (FIELDS_NOMEM);
 	op->must = s->must;
 	op->name = p->n;
 	image_take(&op->pre, s->mode, s->size, s->ino, &s->sha);
@@ -176,7 +176,7 @@ head_take(struct plan *p, const struct head *h, const char *sid)
 	if (h->digest.len != DIGEST_LEN)
 		return ("without a digest");
 	if ((p->folder = strdup(h->folder)) == NULL)
-		return ("out of memory");
+		return (FIELDS_NOMEM);
 	p->number = h->number;
 	p->dev = h->dev;
 	p->ino = h->ino;

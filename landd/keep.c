@@ -126,34 +126,40 @@ keep_end(struct keep_out *k)
 	return (0);
 }
 
+/* errno EBADMSG: what is there is not ours. */
+static int
+keep_foreign(const char **why, const char *what)
+{
+	*why = what;
+	errno = EBADMSG;
+	return (-1);
+}
+
 /* The whole file; it is sbxd's, so it is read once and judged then. */
 static int
 keep_load(int fd, uint8_t **buf, size_t *len, const char **why)
 {
 	struct stat	st;
 	ssize_t		n;
+	int		saved;
 
 	*buf = NULL;
 	*len = 0;
-	if (pledge_fstat(fd, &st) == -1 || !S_ISREG(st.st_mode)) {
-		*why = "is no file";
+	if (pledge_fstat(fd, &st) == -1 || !S_ISREG(st.st_mode))
+		return (keep_foreign(why, "is no file"));
+	if (st.st_size > LIMIT_KEEP + KEEP_HEADER)
+		return (keep_foreign(why, "is too large"));
+	if ((*buf = malloc((size_t)st.st_size + 1)) == NULL)
 		return (-1);
-	}
-	if (st.st_size > LIMIT_KEEP + KEEP_HEADER) {
-		*why = "is too large";
-		return (-1);
-	}
-	if ((*buf = malloc((size_t)st.st_size + 1)) == NULL) {
-		*why = "does not fit into memory";
-		return (-1);
-	}
 	while (*len < (size_t)st.st_size) {
 		n = pread(fd, *buf + *len, (size_t)st.st_size - *len,
 		    (off_t)*len);
 		if (n <= 0) {
+			saved = errno;
 			free(*buf);
-			*why = "cannot be read";
-			return (-1);
+			errno = saved;
+			/* Cut off since it was measured. */
+			return (n == 0 ? keep_foreign(why, "is cut off") : -1);
 		}
 		*len += (size_t)n;
 	}
@@ -214,8 +220,7 @@ keep_read(int fd, const struct keep_id *id, uint8_t **buf, size_t *len,
 	/* What follows a whole one and is none was being added. */
 	if (seq == 0 && !segment_unfinished(all, size)) {
 		free(all);
-		*why = "does not verify";
-		return (-1);
+		return (keep_foreign(why, "does not verify"));
 	}
 	memmove(all, all + at, (size_t)last);
 	*buf = all;

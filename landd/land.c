@@ -16,6 +16,7 @@
 #include <linux/capability.h>
 #include <linux/openat2.h>
 
+#include "../common/fields.h"
 #include "../common/log.h"
 #include "../common/origins.h"
 #include "../privsep/drop.h"
@@ -137,8 +138,8 @@ land_kept(struct land *l)
 	landing_state_init(&l->state);
 	land_receive(l, "baseline", &buf, &len);
 	if (len > 0 && landing_state_decode(buf, len, &l->state, &why) == -1)
-		land_fail(l, "land.state", "the session's baselines are %s",
-		    why);
+		land_fail(l, fields_nomem(why) ? "land.failed" : "land.state",
+		    "the session's baselines are %s", why);
 	free(buf);
 	l->kept = len;
 	if (work_is(l, "recover"))

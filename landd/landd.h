@@ -63,8 +63,8 @@ int	keep_add(struct keep_out *, const void *, size_t);
 int	keep_end(struct keep_out *);
 /*
  * The last whole segment, malloc'ed; *len 0 where there is none: an empty
- * file, or one whose first segment was never finished. -1 with a reason: it
- * was changed, or is another session's or root's.
+ * file, or one whose first segment was never finished. -1 errno; EBADMSG with
+ * a reason: it was changed, or is another session's or root's.
  */
 int	keep_read(int fd, const struct keep_id *, uint8_t **buf, size_t *len,
 	    const char **why);

@@ -81,7 +81,7 @@ record_open(struct record_in *in, const uint8_t *p, size_t len,
 	in->p = p + n;
 	in->end = p + len;
 	if ((in->zone = msgpack_zone_new(4096)) == NULL) {
-		in->why = "out of memory";
+		in->why = FIELDS_NOMEM;
 		return (-1);
 	}
 	return (0);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/fields.h"
 #include "plan.h"
 
 /*
@@ -124,7 +125,8 @@ landing_recover(const struct job *job, const char *sid,
 		folder_sweep(root, sid);
 		rv = 0;
 	} else if (journal_decode(journal, len, sid, &p, &whole, &why) == -1)
-		rv = landing_fail(res, "land.state", "the journal is %s", why);
+		rv = landing_fail(res, fields_nomem(why) ? "land.failed" :
+		    "land.state", "the journal is %s", why);
 	else if (recover_stale(&p, made, res))
 		rv = 0;
 	else if (folder_open(&f, &p, root) == -1)

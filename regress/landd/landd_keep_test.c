@@ -1,6 +1,7 @@
 /*
  * landd as the real program: journals and baselines, kept and verified.
  */
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -338,6 +339,40 @@ ATF_TC_BODY(journal_tampered, tc)
 	lab_down(&lab);
 }
 
+static void
+forget_large(void)
+{
+	lab_up(&lab);
+	/* Never begun, so good; but large. */
+	ATF_REQUIRE(test_sh("truncate -s 63M '%s/baseline'", lab.dir) == 0);
+	lab_job(&lab, 2, SID, "forget");
+	lab_file(&lab, 2, "baseline", O_RDONLY);
+	lab_child(&lab, 2, USER);
+	lab_child_hello(&lab);
+}
+
+/* What cannot be read now is not what was changed: nobody may give up for it
+ * what landings have displaced. */
+ATF_TC_WITHOUT_HEAD(unreadable);
+ATF_TC_BODY(unreadable, tc)
+{
+	struct rlimit	few = { 60 << 20, 60 << 20 };
+	struct msg	msg;
+	size_t		len;
+
+	forget_large();
+	lab_child_work(&lab, &msg);
+	msg_free(&msg);
+	lab_hear_bytes(&lab, "baseline", &len);
+	ATF_REQUIRE_EQ(len, 0);
+	lab_down(&lab);
+	ATF_REQUIRE(setrlimit(RLIMIT_AS, &few) == 0);
+	forget_large();
+	ATF_REQUIRE(strstr(lab_error(&lab, 2, "land.failed"), "memory") !=
+	    NULL);
+	lab_down(&lab);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, roots);
@@ -345,5 +380,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, kept);
 	ATF_TP_ADD_TC(tp, baseline_tampered);
 	ATF_TP_ADD_TC(tp, journal_tampered);
+	if (TEST_PLAIN)		/* a sanitizer needs all of it */
+		ATF_TP_ADD_TC(tp, unreadable);
 	return (atf_no_error());
 }
