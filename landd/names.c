@@ -129,6 +129,25 @@ names_find(const struct names *names, const char *name)
 	    names_compare));
 }
 
+bool
+names_next(struct merge *m, const struct name **a, const struct name **b)
+{
+	int	cmp;
+
+	*a = m->i < m->a->n ? &m->a->v[m->i] : NULL;
+	*b = m->j < m->b->n ? &m->b->v[m->j] : NULL;
+	if (*a != NULL && *b != NULL) {
+		cmp = strcmp((*a)->name, (*b)->name);
+		if (cmp < 0)
+			*b = NULL;
+		else if (cmp > 0)
+			*a = NULL;
+	}
+	m->i += *a != NULL;
+	m->j += *b != NULL;
+	return (*a != NULL || *b != NULL);
+}
+
 void
 names_free(struct names *names)
 {

@@ -6,6 +6,7 @@
 #ifndef LANDD_NAMES_H
 #define LANDD_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,13 @@ struct names {
  * -1 errno; E2BIG above two million names. Zeroed or freed before. */
 int	names_read(int dirfd, struct names *);
 const struct name *names_find(const struct names *, const char *);
+/* Two of them side by side: in each the next name, or NULL where that comes
+ * later; false at the end of both. */
+struct merge {
+	const struct names *a, *b;
+	size_t		 i, j;
+};
+bool	names_next(struct merge *, const struct name **, const struct name **);
 void	names_free(struct names *);
 
 #endif

@@ -262,26 +262,12 @@ look_is_same(const struct sides *s, const struct name *v, const struct name *r)
 static int
 look_names(struct look *k, const char *dir, const struct sides *s)
 {
+	struct merge		 m = { .a = &s->vn, .b = &s->rn };
 	const struct name	*v, *r;
 	const char		*name;
 	char			 path[PATH_MAX];
-	size_t			 i = 0, j = 0;
-	int			 cmp;
 
-	for (;;) {
-		v = i < s->vn.n ? &s->vn.v[i] : NULL;
-		r = j < s->rn.n ? &s->rn.v[j] : NULL;
-		if (v == NULL && r == NULL)
-			return (0);
-		if (v != NULL && r != NULL) {
-			cmp = strcmp(v->name, r->name);
-			if (cmp < 0)
-				r = NULL;
-			else if (cmp > 0)
-				v = NULL;
-		}
-		i += v != NULL;
-		j += r != NULL;
+	while (names_next(&m, &v, &r)) {
 		if (look_is_same(s, v, r))
 			continue;
 		name = v != NULL ? v->name : r->name;
@@ -291,6 +277,7 @@ look_names(struct look *k, const char *dir, const struct sides *s)
 		    -1)
 			return (-1);
 	}
+	return (0);
 }
 
 static int

@@ -409,27 +409,13 @@ folder_name(struct walk *w, struct folder *f, const struct sides *s,
 static int
 folder_names(struct walk *w, struct folder *f, const struct sides *s)
 {
+	struct merge		 m = { .a = &s->vn, .b = &s->rn };
 	const struct name	*v, *r;
-	size_t			 i = 0, j = 0;
-	int			 cmp;
 
-	for (;;) {
-		v = i < s->vn.n ? &s->vn.v[i] : NULL;
-		r = j < s->rn.n ? &s->rn.v[j] : NULL;
-		if (v == NULL && r == NULL)
-			return (0);
-		if (v != NULL && r != NULL) {
-			cmp = strcmp(v->name, r->name);
-			if (cmp < 0)
-				r = NULL;
-			else if (cmp > 0)
-				v = NULL;
-		}
-		i += v != NULL;
-		j += r != NULL;
+	while (names_next(&m, &v, &r))
 		if (folder_name(w, f, s, v, r) == -1)
 			return (-1);
-	}
+	return (0);
 }
 
 static int
