@@ -15,7 +15,8 @@
  * file's handle in it; it is empty where the real filesystem has no handles,
  * and of a folder that was not copied up, or not from there. A folder that
  * lies on none is not in the list. Inode 0 and no attribute: the session wrote
- * into a filesystem that is mounted below the project, at the path. Inode 0
+ * into a filesystem that is mounted below the project, at the path; or, where
+ * that is absolute, into the project's git folder, which lies outside. Inode 0
  * with an attribute, of one byte: the layer lies on a copy of the project that
  * was made at the start.
  */

@@ -254,7 +254,8 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(PATH, home, REQ, LIMIT_PATH)					\
 	F(PATH, project, REQ, LIMIT_PATH)				\
 	F(PATHV, hide, OPT, LIMIT_PATHS)				\
-	F(BOOL, discard, OPT, 0)	/* even without a list of copies */
+	F(BOOL, discard, OPT, 0)	/* even without a list of copies */ \
+	F(PATH, git, OPT, LIMIT_PATH)	/* as land's LFD says */
 
 /* Take entries out of the layer of a root. After a landing their bytes
  * are the real ones; for a discard the real ones are what must show. */

@@ -49,7 +49,9 @@
 /* A descriptor of a job's. kinds: project (land's own), view layer stage real
  * (mountd's), patch (land's), baseline journal newbase (sbxd's files) */
 #define PROTO_FIELDS_LFD(F)						\
-	F(STR,  kind, REQ, 16)
+	F(STR,  kind, REQ, 16)						\
+	F(PATH, git, OPT, LIMIT_PATH)	/* project: its git folder, if */ \
+					/* that lies outside of it */
 
 /* Bytes of a job's, in order: journal and baseline between land and landd */
 #define PROTO_FIELDS_BYTES(F)						\

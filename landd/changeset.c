@@ -9,6 +9,7 @@
 
 #include <git2.h>
 
+#include "../common/path.h"
 #include "changeset.h"
 #include "tree.h"
 
@@ -105,6 +106,22 @@ gitdir_open(struct job *job)
 	else
 		job->commondir = tree_open(job->gitdir, ".",
 		    O_RDONLY | O_DIRECTORY);
+}
+
+bool
+changeset_git(const struct job *job, char *path, size_t size)
+{
+	char	link[32];
+	ssize_t	n;
+
+	if (job->commondir <= 0)
+		return (false);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", job->commondir);
+	n = readlink(link, path, size - 1);
+	if (n <= 0 || (size_t)n >= size - 1)
+		return (false);
+	path[n] = '\0';
+	return (path_is_canonical(path) && !path_within(job->root, path));
 }
 
 int

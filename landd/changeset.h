@@ -112,6 +112,8 @@ struct changeset {
  * confines lets both be read. -1 where libgit2 does not start.
  */
 int	changeset_setup(struct job *);
+/* Then: gitdir or commondir lies outside of the project, at path. */
+bool	changeset_git(const struct job *, char *path, size_t size);
 /*
  * walk.c: walks the layer and fills set: kinds, images, drift; post-images
  * are copied to stage, small ones one behind the other into stage/pack, others

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../common/log.h"
+#include "../common/path.h"
 #include "../privsep/pledge.h"
 #include "../privsep/proc.h"
 #include "job.h"
@@ -93,7 +94,7 @@ static void
 land_on_lfd(struct peer *p, struct msg *msg)
 {
 	const struct m_LFD	*m = msg->body;
-	struct m_LFD		 out = { .kind = m->kind };
+	struct m_LFD		 out = { .kind = m->kind, .git = m->git };
 	struct job		*j = p->ctx;
 	struct stat		 st;
 	const char		*want = j->project ? "patch" : "project";
@@ -101,6 +102,7 @@ land_on_lfd(struct peer *p, struct msg *msg)
 
 	flags = fcntl(msg->fd, F_GETFL);
 	if (strcmp(m->kind, want) != 0 || flags == -1 ||
+	    (m->git != NULL && (j->project || !path_is_canonical(m->git))) ||
 	    pledge_fstat(msg->fd, &st) == -1) {
 		child_broken(j, "a descriptor that was not due");
 		return;

@@ -95,14 +95,12 @@ land_project(struct land *l)
 		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS
 	};
-	struct m_LFD		 lfd = { .kind = "project" };
 	bool			 forget = work_is(l, "forget");
 	/* Once it is forgotten putting it back helps nobody. */
 	const char		*whose = forget ? "what was displaced lies in" :
 				    "the session's changes belong to";
 	const char		*todo = forget ? "" : ", put it back";
 	struct stat		 st;
-	int			 fd;
 
 	l->job.project = (int)syscall(SYS_openat2, AT_FDCWD, w->project, &how,
 	    sizeof(how));
@@ -120,8 +118,22 @@ land_project(struct land *l)
 		    shown_path(w->project).s, (unsigned long long)st.st_dev,
 		    (unsigned long long)st.st_ino, (unsigned long long)w->dev,
 		    (unsigned long long)w->ino, whose, todo);
-	if (work_is_blind(l))
-		return;
+}
+
+/* For the view of it. Of its git folder mountd says whether the session wrote
+ * into that, if it lies outside. */
+static void
+land_announce(struct land *l)
+{
+	struct m_LFD	lfd = { .kind = "project" };
+	char		git[LIMIT_PATH + 2];
+	int		fd;
+
+	if (changeset_setup(&l->job) == -1)
+		land_fail(l, "land.failed", "libgit2 does not start: %s",
+		    strerror(errno));
+	if (changeset_git(&l->job, git, sizeof(git)))
+		lfd.git = git;
 	if ((fd = fcntl(l->job.project, F_DUPFD_CLOEXEC, 0)) == -1)
 		fatal("the project");
 	land_send(l, MSG_LFD, fd, &lfd);
@@ -152,8 +164,6 @@ land_job(struct land *l)
 	struct job	*job = &l->job;
 
 	job->view = job->layer = job->stage = -1;
-	job->gitdir = job->commondir = -1;
-	job->root = l->work->project;
 	job->live = l->work->live;
 	job->hide = (const char *const *)l->work->hide.v;
 	job->ro = (const char *const *)l->work->ro.v;
@@ -171,9 +181,6 @@ land_job(struct land *l)
 	    O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (job->origins == -1 && !(job->dry && errno == ENOENT))
 		land_fail(l, "land.failed", "mountd's list of copies: %s",
-		    strerror(errno));
-	if (changeset_setup(job) == -1)
-		land_fail(l, "land.failed", "libgit2 does not start: %s",
 		    strerror(errno));
 }
 
@@ -316,7 +323,11 @@ main(void)
 		land_kept(&l);
 		land_outside(&l);
 	}
+	l.job.gitdir = l.job.commondir = -1;
+	l.job.root = l.work->project;
 	land_project(&l);
+	if (!work_is_blind(&l))
+		land_announce(&l);
 	land_kept(&l);
 	land_job(&l);
 	if (fcntl(l.ib.fd, F_SETOWN, getpid()) == -1)

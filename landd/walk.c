@@ -462,7 +462,16 @@ changeset_unstage(const struct job *job)
 	return (rv);
 }
 
-/* Several roots a session there may be once; of this one they are no part. */
+/* What the session's git did lies in another layer: it does not land either. */
+static int
+walk_outside(struct walk *w)
+{
+	struct unit	*u = unit_new(w, ".git", UNIT_GIT);
+
+	return (u == NULL ? -1 : unit_differs(w, u));
+}
+
+/* What mountd has found to be written to beside the layer. */
 static int
 walk_mounted(struct walk *w)
 {
@@ -477,8 +486,12 @@ walk_mounted(struct walk *w)
 			break;
 		if ((path = strndup(o->lower, o->lowerlen)) == NULL)
 			return (walk_fail(w, "", "list"));
-		rv = walk_skip(w, path, "mount", "another filesystem is "
-		    "mounted here: what is written into it is not landed");
+		if (*path == '/')
+			rv = walk_outside(w);
+		else
+			rv = walk_skip(w, path, "mount", "another filesystem "
+			    "is mounted here: what is written into it is not "
+			    "landed");
 		free(path);
 	}
 	return (rv);

@@ -217,8 +217,19 @@ copies_below(struct copies *c, int store, const char *project)
 	return (r);
 }
 
+static int
+copies_git(struct copies *c, int store, const char *git)
+{
+	int	r;
+
+	if (git == NULL || (r = layer_has_git(store, git)) == 0)
+		return (0);
+	return (r == -1 ? -1 : copies_put(c, 0, "", 0, git));
+}
+
 int
-copies_write(int store, const char *project, int u, int stage)
+copies_write(int store, const char *project, const char *git, int u,
+    int stage)
 {
 	static struct copies	c;
 	int			saved;
@@ -231,6 +242,7 @@ copies_write(int store, const char *project, int u, int stage)
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (c.to == -1 || copies_copy(&c) == -1 ||
 	    copies_below(&c, store, project) == -1 ||
+	    copies_git(&c, store, git) == -1 ||
 	    copies_walk(&c) == -1 || fchmod(c.to, 0444) == -1) {
 		saved = errno;
 		if (c.to != -1)

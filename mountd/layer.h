@@ -58,6 +58,12 @@ int	layer_below(int store, const char *root, unsigned int *n, char *at);
  * for most sessions nothing, and then nobody needs to start a review to know
  * it. */
 bool	layer_is_pristine(int store);
+/* gitdir.c: the same, and nowhere else either, if a root's .git is no folder:
+ * where git keeps what it is told inside only a review finds. */
+bool	layer_is_idle(int store);
+/* A git folder at this path has something in the layer it lies in: 1; 0 not, or
+ * that is a root's; -1 errno. */
+int	layer_has_git(int store, const char *path);
 /* Nothing was ever mounted: there is no layer yet. */
 bool	layer_is_unborn(int store);
 
@@ -65,8 +71,10 @@ bool	layer_is_unborn(int store);
 int	stage_make(int store, uid_t, gid_t);
 int	stage_open(int store, uid_t);
 /* copies.c: the list of copies among the files of the project's upper folder
- * u, anew into the stage (common/origins.h). */
-int	copies_write(int store, const char *project, int u, int stage);
+ * u, anew into the stage (common/origins.h); git: its git folder outside, or
+ * NULL. */
+int	copies_write(int store, const char *project, const char *git, int u,
+	    int stage);
 
 /* Is any layer's upper folder part of a mounted overlay, in whatever mount
  * namespace? 1, 0, -1 fault. The kernel notes each asking in its log. */

@@ -324,7 +324,7 @@ measure_others(struct child *c, const char *sid, int store, size_t n)
 		rest.inodes += m.inodes;
 	}
 	closedir(d);
-	rest.pristine = layer_is_pristine(store) || layer_is_unborn(store);
+	rest.pristine = layer_is_idle(store) || layer_is_unborn(store);
 	child_send(c, MSG_MEASURED, -1, &rest);
 	return (r);
 }
@@ -373,7 +373,7 @@ list_one(struct child *c, const char *sid)
 		out.uid = st.st_uid;
 		out.owned = true;
 	}
-	out.pristine = layer_is_pristine(store) || layer_is_unborn(store);
+	out.pristine = layer_is_idle(store) || layer_is_unborn(store);
 	close(store);
 	child_send(c, MSG_MEASURED, -1, &out);
 }

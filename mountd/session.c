@@ -310,7 +310,7 @@ session_release(struct session *s, uint32_t id)
 	struct msg	msg = { .type = MSG_RELEASE, .id = id, .fd = -1 };
 
 	/* sbxd asks for this when the session's processes are gone. */
-	if (layer_is_pristine(s->store))
+	if (layer_is_idle(s->store))
 		answer(id, MSG_PRISTINE, s->id);
 	session_run(s, &msg, release_run);
 	/* The child has them, and waits for our OK before it ends them. */

@@ -7,7 +7,7 @@ mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/told.c mountd/job.c \
 		mountd/runfiles.c mountd/rest.c mountd/snap.c mountd/sockets.c mountd/xattr.c \
 		mountd/kind.c mountd/plan.c mountd/tree.c \
 		mountd/prep.c mountd/early.c mountd/spare.c mountd/view.c \
-		mountd/outside.c mountd/copies.c \
+		mountd/outside.c mountd/copies.c mountd/gitdir.c \
 		mountd/clean.c mountd/aside.c mountd/strip.c \
 		mountd/steps.c mountd/origins.c mountd/unfold.c \
 		mountd/through.c mountd/pending.c mountd/life.c \

@@ -29,11 +29,13 @@ struct view {
 /* Which of the layer's files are copies. A discard goes without, too: it is
  * what makes room where there is none. */
 static int
-view_copies(int store, const char *project, int u, int stage, bool discard)
+view_copies(const struct child *c, int u, int stage)
 {
-	if (copies_write(store, project, u, stage) == 0)
+	const struct m_VIEW	*m = c->body;
+
+	if (copies_write(c->s->store, m->project, m->git, u, stage) == 0)
 		return (0);
-	if (!discard || (fault_err() != ENOSPC && fault_err() != EDQUOT))
+	if (!m->discard || (fault_err() != ENOSPC && fault_err() != EDQUOT))
 		return (-1);
 	fault_clear();
 	return (unlinkat(stage, ORIGINS_NAME, 0) == -1 && errno != ENOENT ?
@@ -43,16 +45,15 @@ view_copies(int store, const char *project, int u, int stage, bool discard)
 /* The layer itself, as a mount that cannot be written through; which of its
  * files are copies goes into the stage. */
 static int
-view_layer(int store, const char *project, unsigned int n, int stage,
-    bool discard)
+view_layer(const struct child *c, unsigned int n, int stage)
 {
-	int	u, mnt;
+	const struct m_VIEW	*m = c->body;
+	int			 u, mnt;
 
-	if ((u = layer_upper(store, n)) == -1)
+	if ((u = layer_upper(c->s->store, n)) == -1)
 		return (fault_errno("mount.layer", "the layer of %s",
-		    shown(project)));
-	mnt = view_copies(store, project, u, stage, discard) == -1 ? -1 :
-	    fs_clone(u, "the layer");
+		    shown(m->project)));
+	mnt = view_copies(c, u, stage) == -1 ? -1 : fs_clone(u, "the layer");
 	close(u);
 	if (mnt != -1 && fs_attr(mnt, VIEW_ATTRS, "the layer") == -1) {
 		close(mnt);
@@ -165,15 +166,16 @@ view_run(struct child *c)
 	struct view		 v = { -1, -1, -1 };
 	unsigned int		 n = 0;
 
-	if (m->uid >= UINT32_MAX || view_check(c, &n) == -1 ||
+	if (m->uid >= UINT32_MAX ||
+	    (m->git != NULL && !path_is_canonical(m->git)) ||
+	    view_check(c, &n) == -1 ||
 	    aside_mend(c->s->store) == -1 ||
 	    (v.stage = stage_open(c->s->store, mode_uid(m->uid))) == -1)
 		return (-1);
 	if ((m->live ? view_live(c, &v) : view_stopped(c, m->project, &v)) ==
 	    -1)
 		return (-1);
-	if ((v.layer = view_layer(c->s->store, m->project, n, v.stage,
-	    m->discard)) == -1)
+	if ((v.layer = view_layer(c, n, v.stage)) == -1)
 		return (-1);
 	view_send(c, "view", v.merged);
 	view_send(c, "layer", v.layer);

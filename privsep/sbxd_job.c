@@ -399,14 +399,14 @@ job_frozen(struct job *j, const char *why)
 
 /* land opened the project as the user: mountd compares, and makes the view. */
 static void
-job_view(struct job *j, int fd)
+job_view(struct job *j, const char *git, int fd)
 {
 	const struct m_RECORD	*r = &j->session->rec.r;
 	struct m_VIEW		 view = {
 		.session = r->session, .live = j->live, .uid = r->uid,
 		.gid = r->gid, .home = r->home,
 		.project = job_project(j), .hide = r->hide,
-		.discard = j->what == J_DISCARD
+		.discard = j->what == J_DISCARD, .git = git
 	};
 
 	peer_send(sbxd.helper[H_MOUNTD], MSG_VIEW, j->id, fd, &view);
@@ -421,7 +421,7 @@ landd_on_lfd(struct peer *p, struct msg *msg)
 
 	(void)p;
 	if (j != NULL && strcmp(lfd->kind, "project") == 0) {
-		job_view(j, fd);
+		job_view(j, lfd->git, fd);
 		return;
 	}
 	if (j != NULL && strcmp(lfd->kind, "patch") == 0 && j->patch == -1) {

@@ -154,6 +154,44 @@ remotes_body()
 	int_end
 }
 
+atf_test_case worktree
+worktree_head()
+{
+	atf_set descr "in a linked worktree what git keeps elsewhere keeps the \
+session too"
+	atf_set require.user root
+}
+worktree_one()
+{
+	main=$P
+	int_as_owner "$P" git -C "$P" worktree add -q "$P-wt"
+	P=$P-wt
+	before=$(int_bytes "$main/.git")
+	atf_check run -- sh -c 'git status --short; git log >/dev/null
+	    echo x >~/elsewhere'
+	for c in 'echo x >>a.txt; git stash -q' \
+	    'git commit -q --allow-empty -m x'; do
+		run -- sh -ec "$c" >out 2>err </dev/null ||
+		    atf_fail "$c: $(cat out err)"
+		atf_check -o match:'is kept, with what does not land' \
+		    cat out err
+		sid=$(sbxctl ls | awk 'END { print $1 }')
+		atf_check -o match:"^ *[.]git .*commits" \
+		    sbxctl changes "$sid"
+		# Neither it nor gc lets go of that unasked.
+		atf_check -o ignore sbxctl gc
+		atf_check -s exit:1 -e match:'does not land' sbxctl rm "$sid"
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	int_same "$before" "$(int_bytes "$main/.git")"
+}
+worktree_body()
+{
+	int_begin
+	int_users worktree_one
+	int_end
+}
+
 atf_test_case planted
 planted_head()
 {
@@ -247,4 +285,5 @@ atf_init_test_cases()
 	atf_add_test_case builds
 	atf_add_test_case remotes
 	atf_add_test_case planted
+	atf_add_test_case worktree
 }

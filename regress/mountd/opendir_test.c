@@ -122,12 +122,12 @@ ATF_TC_BODY(copies, tc)
 	size_t	n = open_fds();
 
 	full = true;
-	ATF_CHECK_EQ(-1, copies_write(store, "/p", u, stage));
+	ATF_CHECK_EQ(-1, copies_write(store, "/p", NULL, u, stage));
 	ATF_CHECK_MSG(strstr(fault_text(), strerror(ENOMEM)) != NULL, "%s",
 	    fault_text());
 	ATF_CHECK_EQ(n, open_fds());
 	full = false;
-	ATF_CHECK_EQ(0, copies_write(store, "/p", u, stage));
+	ATF_CHECK_EQ(0, copies_write(store, "/p", NULL, u, stage));
 	ATF_CHECK_EQ(n, open_fds());
 }
 
