@@ -245,11 +245,12 @@ land_stale(struct land *l, const struct changeset *set)
 }
 
 /*
- * While files are read, compared and copied nothing comes from landd, and it
- * may take long. If landd's end closes then, nobody wants the answer: SIGIO
- * ends us in the middle of whatever it is. Never while a landing is written.
+ * While files are read, compared, copied and staged nothing comes from landd,
+ * and it may take long. If landd's end closes then, nobody wants the answer:
+ * SIGIO ends us in the middle of whatever it is. Never after a landing's commit
+ * point: it is there whole sooner than after a recovery.
  */
-static void
+void
 land_abandonable(struct land *l, bool on)
 {
 	struct pollfd	pfd = { .fd = l->ib.fd };

@@ -15,6 +15,7 @@ struct land {
 	struct job	 job;
 	struct landing_state state;	/* as it was at the job's start */
 	size_t		 kept;		/* its length, as it came */
+	unsigned int	 commits;
 	uint8_t		*journal;	/* of what is to be recovered */
 	size_t		 journallen;
 };
@@ -38,6 +39,9 @@ int	land_keep(struct land *, const char *kind, const uint8_t *, size_t);
 int	land_committed(struct land *);
 /* LFD of this kind. */
 int	land_receive_fd(struct land *, const char *kind);
+
+/* land.c: who ends with landd at once, and who goes on. */
+void	land_abandonable(struct land *, bool);
 
 /* land_items.c: the change set as messages, LANDING last. */
 void	land_items(struct land *, const struct changeset *);

@@ -65,9 +65,14 @@ apply_commit(void *arg, const uint8_t *journal, size_t len)
 {
 	struct land	*l = arg;
 
-	if (land_keep(l, "journal", journal, len) == -1)
+	land_abandonable(l, false);
+	if (land_keep(l, "journal", journal, len) == -1 ||
+	    land_committed(l) == -1)
 		return (-1);
-	return (land_committed(l));
+	/* What is staged now only the intent knows: it is removed. */
+	if (l->commits++ == 0)
+		land_abandonable(l, true);
+	return (0);
 }
 
 static uint64_t
@@ -123,6 +128,7 @@ land_apply(struct land *l, const struct changeset *set)
 	landing_result_init(&res);
 	if (landing_write(&l->job, set, l->work->session,
 	    landing_number(&l->state), &ops, &res) == -1) {
+		land_abandonable(l, false);
 		if (res.made.folder != NULL)
 			land_taken_back(l, &res);
 		land_fail(l, res.code, "%s", res.why);

@@ -153,7 +153,8 @@ int	journal_decode(const uint8_t *, size_t, const char *sid,
 
 /* The project's folder, opened and locked; git: not beside a running git
  * either. */
-int	landing_lock(const struct job *, bool git, struct landing_result *);
+int	landing_lock(const struct job *, bool begins,
+	    struct landing_result *);
 
 /* Keeps the first failure; returns -1. */
 int	landing_fail(struct landing_result *, const char *code,

@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../common/put.h"
 #include "plan.h"
+
+#define LOCK_SECONDS	10
+#define LOCK_HZ		20
 
 void
 landing_result_init(struct landing_result *res)
@@ -29,9 +33,26 @@ landing_result_free(struct landing_result *res)
 	landing_result_init(res);
 }
 
-/* One landing at a time in a project, and none beside git's own writing. */
+/* Of a landing that was killed the child may still be at work, for as long as
+ * it takes: whoever comes after it waits for that. */
+static int
+lock_take(int root, bool wait)
+{
+	const struct timespec	ts = { .tv_nsec = 1000000000 / LOCK_HZ };
+	int			tries = wait ? LOCK_SECONDS * LOCK_HZ : 0;
+
+	while (flock(root, LOCK_EX | LOCK_NB) == -1) {
+		if (errno != EWOULDBLOCK || tries-- == 0)
+			return (-1);
+		nanosleep(&ts, NULL);
+	}
+	return (0);
+}
+
+/* One landing at a time in a project, and none beside git's own writing. What
+ * ends one waits, and looks at nothing of git's. */
 int
-landing_lock(const struct job *job, bool git, struct landing_result *res)
+landing_lock(const struct job *job, bool begins, struct landing_result *res)
 {
 	struct place	pl;
 	int		root;
@@ -39,7 +60,7 @@ landing_lock(const struct job *job, bool git, struct landing_result *res)
 	root = tree_open(job->project, ".", O_RDONLY | O_DIRECTORY);
 	if (root == -1)
 		return (landing_errno(res, "opening", job->root));
-	if (flock(root, LOCK_EX | LOCK_NB) == -1) {
+	if (lock_take(root, !begins) == -1) {
 		landing_fail(res, "land.locked", "%s: another landing or a "
 		    "program holds its lock; wait for its end and try again",
 		    shown_path(job->root).s);
@@ -47,7 +68,7 @@ landing_lock(const struct job *job, bool git, struct landing_result *res)
 		return (-1);
 	}
 	/* Only looked at: whether it is in use is git's to know. */
-	if (!git)
+	if (!begins)
 		return (root);
 	if (place_open(root, ".git/index.lock", &pl) == 0 && pl.present) {
 		landing_fail(res, "land.locked", "%s/.git/index.lock is there: "

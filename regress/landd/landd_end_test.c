@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -516,6 +517,53 @@ ATF_TC_BODY(land_forbidden, tc)
 	mill_down(&m);
 }
 
+/* Something is staged. */
+static bool
+staging(void)
+{
+	char		 path[PATH_MAX];
+	struct dirent	*de;
+	DIR		*d;
+	bool		 any = false;
+
+	snprintf(path, sizeof(path), "%s/R/.sbx-land-" SID "/1", m.r.dir);
+	if ((d = opendir(path)) == NULL)
+		return (false);
+	while ((de = readdir(d)) != NULL)
+		any = any || de->d_name[0] != '.';
+	closedir(d);
+	return (any);
+}
+
+static void
+landd_dies(struct mill *mill)
+{
+	int	status;
+
+	if (h.pid == 0)
+		return;
+	while (!staging())
+		hands_next(&h);
+	ATF_REQUIRE(kill(mill->lab.h.pid, SIGKILL) == 0);
+	ATF_REQUIRE(waitpid(mill->lab.h.pid, NULL, 0) == mill->lab.h.pid);
+	hands_off(&h);
+	ATF_REQUIRE(waitpid(mill->land, &status, 0) == mill->land);
+	ATF_REQUIRE_EQ_MSG(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGIO,
+	    "it ended with %#x", (unsigned int)status);
+	atf_tc_pass();
+}
+
+/* Whose landd is gone, and who has committed nothing, does not go on. */
+ATF_TC_WITHOUT_HEAD(land_orphaned);
+ATF_TC_BODY(land_orphaned, tc)
+{
+	begin(OWNER);
+	m.viewed = take_in_hand;
+	m.working = landd_dies;
+	mill_works(&m, "apply");
+	atf_tc_fail("nothing was staged");
+}
+
 static long
 try(const char *path, int flags)
 {
@@ -608,6 +656,7 @@ ATF_TP_ADD_TCS(tp)
 	if (TEST_PLAIN) {
 		ATF_TP_ADD_TC(tp, landd_confined);
 		ATF_TP_ADD_TC(tp, land_forbidden);
+		ATF_TP_ADD_TC(tp, land_orphaned);
 	}
 	ATF_TP_ADD_TC(tp, land_unveiled);
 	return (atf_no_error());

@@ -3,6 +3,7 @@
  */
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -195,6 +196,26 @@ ATF_TC_BODY(locked, tc)
 	world_refused(&w, "land.locked");
 	close(fd);
 	world_landed(&w);
+}
+
+/* The child of a landing that was killed still works. */
+ATF_TC_WITHOUT_HEAD(recover_waits);
+ATF_TC_BODY(recover_waits, tc)
+{
+	int	fd;
+	pid_t	pid;
+
+	begin();
+	ATF_REQUIRE((fd = openat(w.fd, "R", O_RDONLY)) != -1);
+	ATF_REQUIRE(flock(fd, LOCK_EX) == 0);
+	ATF_REQUIRE((pid = fork()) != -1);
+	if (pid == 0) {
+		usleep(300000);
+		_exit(0);
+	}
+	close(fd);
+	ATF_REQUIRE_EQ(world_recover(&w), 0);
+	ATF_REQUIRE_EQ(waitpid(pid, NULL, 0), pid);
 }
 
 ATF_TC_WITHOUT_HEAD(drifted);
@@ -534,6 +555,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, foreign_owner);
 	ATF_TP_ADD_TC(tp, mount_inside);
 	ATF_TP_ADD_TC(tp, locked);
+	ATF_TP_ADD_TC(tp, recover_waits);
 	ATF_TP_ADD_TC(tp, drifted);
 	ATF_TP_ADD_TC(tp, touched);
 	ATF_TP_ADD_TC(tp, linked);
