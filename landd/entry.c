@@ -114,6 +114,7 @@ static void
 stage_drop(struct walk *w, struct change *c)
 {
 	char	name[24];
+	int	saved = errno;
 
 	c->pack = 0;
 	if (c->stage == 0)
@@ -121,6 +122,7 @@ stage_drop(struct walk *w, struct change *c)
 	stage_name(c->stage, name);
 	unlinkat(w->job->stage, name, 0);
 	c->stage = 0;
+	errno = saved;
 }
 
 /* Of small files making and removing them takes longer than their bytes. */

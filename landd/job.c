@@ -1,4 +1,5 @@
 #include <sys/stat.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -164,8 +165,8 @@ job_begin(struct job *j)
 {
 	j->waits = false;
 	if (job_child_start(j) == -1)
-		job_fail(j, "land.failed", "a socket for the landing's child "
-		    "is not to be had");
+		job_fail(j, "land.failed", "a socket for the landing's child: "
+		    "%s; try again", strerror(errno));
 }
 
 /* Whoever waited for this one's child. */

@@ -552,14 +552,16 @@ job_child_start(struct job *j)
 		.session = j->session, .uid = j->seal.uid,
 		.gid = j->seal.gid, .groups = j->seal.groups
 	};
-	int		sv[2];
+	int		sv[2], saved;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) == -1)
 		return (-1);
 	j->land = peer_new(landd.base, sv[0], ROLE_LANDD, ROLE_LAND,
 	    &land_ops, j);
 	if (j->land == NULL) {
+		saved = errno;
 		close(sv[1]);
+		errno = saved;
 		return (-1);
 	}
 	peer_send(landd.spawn, MSG_CHILD, j->id, sv[1], &child);

@@ -245,7 +245,8 @@ landd_on_seal(struct peer *p, struct msg *msg)
 	for (i = 0; i < m->roots.n; i++)
 		if (!path_is_canonical(m->roots.v[i]) ||
 		    strlen(m->roots.v[i]) > LIMIT_PATH)
-			fatalx("from sbxd: SEAL of a root that is no path");
+			fatalx("from sbxd: SEAL of the root \"%s\", which is "
+			    "no absolute and clean path", m->roots.v[i]);
 	if ((w = word_find(m->session)) == NULL) {
 		seal_wait(msg);
 		return;

@@ -312,6 +312,12 @@ conn_recv(struct conn *c, struct msg *msg, int ms)
 
 	for (;;) {
 		r = imsg_recv(&c->ib, msg, ms, &why);
+		if (c->writes != NULL && (r == 0 || (r == -1 &&
+		    (errno == ECONNRESET || errno == ETIMEDOUT))))
+			fail("%s: the suite did not answer: whether it did all "
+			    "of it or nothing is not known; \"sbxctl changes "
+			    "%s\" shows what is left to land", c->path,
+			    c->writes);
 		if (r == 0 || (r == -1 && errno == ECONNRESET))
 			fail("%s: the suite closed the connection without an "
 			    "answer: look at its log", c->path);

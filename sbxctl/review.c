@@ -225,12 +225,15 @@ review_ask(struct conn *c, const char *sid, uint32_t type, const void *body,
 
 	memset(r, 0, sizeof(*r));
 	r->session = copy(sid);
+	if (type == MSG_APPLY || type == MSG_DISCARD)
+		c->writes = sid;
 	conn_send(c, type, body);
 	do {
 		conn_recv(c, &msg, CONN_REVIEW_MS);
 		more = review_take(r, &msg, &next);
 		msg_free(&msg);
 	} while (more);
+	c->writes = NULL;
 	review_strip(r);
 }
 

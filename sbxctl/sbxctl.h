@@ -98,6 +98,7 @@ struct conn {
 	char		*path;		/* of the socket, for messages */
 	uint32_t	 id;		/* of the last request */
 	bool		 any;		/* take answers of any id: attached */
+	const char	*writes;	/* session that is asked to change */
 	char		 build[65];	/* the suite's */
 	char		 commit[65];	/* the same's; "": not known */
 	uint64_t	 minor;

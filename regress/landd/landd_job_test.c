@@ -271,6 +271,10 @@ ATF_TC_BODY(orders_broken, tc)
 	lab_job(&lab, 2, SID, "changes");
 	order_dead("makes no sense");
 	lab_up(&lab);
+	snprintf(lab.project, sizeof(lab.project), "/a/../b");
+	lab_seal_ask(&lab, 2, SID2);
+	order_dead("\"/a/../b\"");
+	lab_up(&lab);
 	m.seal.p = lab.seal;
 	m.seal.len = lab.seallen;
 	m.digest.p = (const uint8_t *)"short";

@@ -417,6 +417,27 @@ ATF_TC_BODY(deep, tc)
 	review_free(&r);
 }
 
+/* No room for another file in the stage: that is what is said, and not that
+ * the file changes. */
+ATF_TC_WITHOUT_HEAD(stage_full);
+ATF_TC_BODY(stage_full, tc)
+{
+	struct review	r;
+
+	review_begin(&r);
+	review_file(&r, "R/a", "a\n");
+	review_start(&r);
+	review_sh(&r, "head -c 100000 /dev/zero >V/big");
+	/* The folder, and the list of copies. */
+	ATF_REQUIRE(test_sh("mount -t tmpfs -o nr_inodes=2,uid=%u stage "
+	    "'%s/G'", (unsigned int)r.uid, r.dir) == 0);
+	ATF_REQUIRE(review_run(&r) == -1);
+	ATF_REQUIRE_EQ_MSG(errno, ENOSPC, "%s", r.why);
+	ATF_REQUIRE(strstr(r.why, "No space") != NULL);
+	ATF_REQUIRE(test_sh("umount '%s/G'", r.dir) == 0);
+	review_free(&r);
+}
+
 /* A file that does not hold still is told, not torn. */
 ATF_TC_WITHOUT_HEAD(busy);
 ATF_TC_BODY(busy, tc)
@@ -465,6 +486,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, in_the_way);
 	ATF_TP_ADD_TC(tp, mounts);
 	ATF_TP_ADD_TC(tp, deep);
+	ATF_TP_ADD_TC(tp, stage_full);
 	ATF_TP_ADD_TC(tp, busy);
 	return (atf_no_error());
 }

@@ -6,6 +6,7 @@
  * being broken:
  *	garbage version half close denied silent long mute wrong
  * The suite does what $FAKE says, words apart by blanks:
+ *	lost	an APPLY or a DISCARD ends the connection
  *	drift	an APPLY finds that files have moved
  *	changes	a REMOVE without discard finds changes
  *	clean	nothing has been changed

@@ -253,6 +253,8 @@ on_apply(struct imsgbuf *ib, struct msg *msg)
 		.drift = "the real file has changed since the start"
 	};
 
+	if (fake_does("lost"))
+		_exit(0);
 	if (m->digest.len != 0 && (m->digest.len != sizeof(digest) ||
 	    memcmp(m->digest.p, digest, sizeof(digest)) != 0)) {
 		send_changes(ib, msg->id);
@@ -278,6 +280,8 @@ on_discard(struct imsgbuf *ib, struct msg *msg)
 	char			*seen;
 	size_t			 i;
 
+	if (fake_does("lost"))
+		_exit(0);
 	for (i = 0; i < m->paths.n; i++) {
 		seen = escape_text(m->paths.v[i], strlen(m->paths.v[i]), "");
 		fake_asked("path %s", seen);

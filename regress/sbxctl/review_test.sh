@@ -331,6 +331,14 @@ apply_body() {
 	json json files# 1
 	json json files.0.drift 'the real file has changed since the start'
 	fake_stop
+	# Nobody knows whether it landed, but the suite can be asked.
+	fake_start lost
+	for c in apply discard; do
+		atf_check -s exit:1 -o empty \
+		    -e match:'not known; "sbxctl changes aaaabbbbcccc"' \
+		    sbxctl $c one --yes
+	done
+	fake_stop
 }
 
 # paths WANT WORD...: what DISCARD is asked for, one line.
