@@ -23,6 +23,8 @@
 #ifndef COMMON_ORIGINS_H
 #define COMMON_ORIGINS_H
 
+#include <stddef.h>
+
 #define ORIGINS_NAME	"origins"
 #define ORIGINS_HEAD	12
 #define ORIGINS_ATTR	256	/* a longer attribute is cut: no handle */
@@ -30,5 +32,9 @@
 /* Offsets in struct ovl_fb, in bytes. */
 #define ORIGIN_TYPE	4
 #define ORIGIN_FID	21
+
+/* Of this file, "": dir itself, as overlayfs would write it down, its flags
+ * and filesystem left out. How long it is; 0: it has no handle. */
+size_t	origin_of(int dir, const char *name, unsigned char[ORIGINS_ATTR]);
 
 #endif

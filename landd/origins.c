@@ -9,12 +9,6 @@
 #include "../common/origins.h"
 #include "origins.h"
 
-/* A file's handle with room for the longest. */
-struct handle {
-	struct file_handle	fh;
-	unsigned char		room[MAX_HANDLE_SZ];
-};
-
 static uint8_t *
 origins_slurp(int fd, size_t *len)
 {
@@ -160,30 +154,13 @@ origins_find(const struct origins *o, uint64_t ino)
 	    bsearch(&key, o->v, o->n, sizeof(*o->v), origin_by_ino));
 }
 
-/* As overlayfs would write it down, into attr; 0: there is none. */
-static size_t
-handle_get(int dir, const char *name, uint8_t attr[ORIGINS_ATTR])
-{
-	struct handle	h;
-	int		mount;
-
-	memset(&h, 0, sizeof(h));
-	h.fh.handle_bytes = MAX_HANDLE_SZ;
-	if (name_to_handle_at(dir, name, &h.fh, &mount, *name == '\0' ?
-	    AT_EMPTY_PATH : 0) == -1)
-		return (0);
-	attr[ORIGIN_TYPE] = (uint8_t)h.fh.handle_type;
-	memcpy(attr + ORIGIN_FID, h.fh.f_handle, h.fh.handle_bytes);
-	return (ORIGIN_FID + h.fh.handle_bytes);
-}
-
 int
 origin_is(const struct origin *o, int dir, const char *name)
 {
 	uint8_t	attr[ORIGINS_ATTR];
 	size_t	len;
 
-	if (o->len <= ORIGIN_FID || (len = handle_get(dir, name, attr)) == 0)
+	if (o->len <= ORIGIN_FID || (len = origin_of(dir, name, attr)) == 0)
 		return (-1);
 	return (handle_compare(o->attr, o->len, attr, len) == 0);
 }
@@ -212,7 +189,7 @@ origins_lies(const struct origins *o, int dir, const char *name,
 	uint8_t	attr[ORIGINS_ATTR];
 	size_t	len, i, plen = strlen(path);
 
-	if (o->n == 0 || (len = handle_get(dir, name, attr)) == 0)
+	if (o->n == 0 || (len = origin_of(dir, name, attr)) == 0)
 		return (false);
 	for (i = origins_at(o, attr, len); i < o->n && handle_compare(
 	    o->by[i]->attr, o->by[i]->len, attr, len) == 0; i++)
@@ -228,7 +205,7 @@ origins_meet(struct origins *o, int dir, const char *name)
 	uint8_t	attr[ORIGINS_ATTR];
 	size_t	len, i;
 
-	if (o->n == 0 || (len = handle_get(dir, name, attr)) == 0)
+	if (o->n == 0 || (len = origin_of(dir, name, attr)) == 0)
 		return;
 	for (i = origins_at(o, attr, len); i < o->n && handle_compare(
 	    o->by[i]->attr, o->by[i]->len, attr, len) == 0; i++)

@@ -30,30 +30,23 @@ origins_add(struct clean *c, const char *path, const char *lower)
 	return (v->path == NULL || v->lower == NULL ? -1 : 0);
 }
 
-/* A file's handle as overlayfs keeps it in its origin attribute. */
-struct handle {
-	struct file_handle	fh;
-	unsigned char		room[MAX_HANDLE_SZ];
-};
-
 /* The real file of the same path is what this one was copied from. */
 static bool
 file_at_home(struct clean *c, const char *path, const unsigned char *origin,
     size_t len)
 {
-	struct handle	h;
-	int		fd, mount, r;
+	unsigned char	real[ORIGINS_ATTR];
+	size_t		n;
+	int		fd;
 
 	if ((fd = at_open(c->lower, path, O_PATH | O_NOFOLLOW)) == -1)
 		return (false);
-	memset(&h, 0, sizeof(h));
-	h.fh.handle_bytes = MAX_HANDLE_SZ;
-	r = name_to_handle_at(fd, "", &h.fh, &mount, AT_EMPTY_PATH);
+	n = origin_of(fd, "", real);
 	close(fd);
-	return (r == 0 && len == ORIGIN_FID + h.fh.handle_bytes &&
-	    origin[ORIGIN_TYPE] == h.fh.handle_type &&
-	    memcmp(origin + ORIGIN_FID, h.fh.f_handle, h.fh.handle_bytes) ==
-	    0);
+	return (n != 0 && n == len &&
+	    origin[ORIGIN_TYPE] == real[ORIGIN_TYPE] &&
+	    memcmp(origin + ORIGIN_FID, real + ORIGIN_FID,
+	    n - ORIGIN_FID) == 0);
 }
 
 /* One that was copied up and moved: its origin is forgotten. Those that are

@@ -95,22 +95,13 @@ snap_point(int from, int to, const char *name)
 static void
 snap_mark(int real, int copy)
 {
-	struct {
-		struct file_handle	fh;
-		unsigned char		room[MAX_HANDLE_SZ];
-	}		h;
-	unsigned char	origin[ORIGINS_ATTR] = { 0 };
-	int		mount;
+	unsigned char	origin[ORIGINS_ATTR];
+	size_t		len = origin_of(real, "", origin);
 
-	memset(&h, 0, sizeof(h));
-	h.fh.handle_bytes = MAX_HANDLE_SZ;
 	/* Without it, nobody can be sure. */
-	if (name_to_handle_at(real, "", &h.fh, &mount, AT_EMPTY_PATH) == -1)
-		return;
-	origin[ORIGIN_TYPE] = (unsigned char)h.fh.handle_type;
-	memcpy(origin + ORIGIN_FID, h.fh.f_handle, h.fh.handle_bytes);
-	(void)setxattr(fdpath(copy).s, xattr_name(XATTR_REAL), origin,
-	    ORIGIN_FID + h.fh.handle_bytes, 0);
+	if (len > 0)
+		(void)setxattr(fdpath(copy).s, xattr_name(XATTR_REAL), origin,
+		    len, 0);
 }
 
 ssize_t
