@@ -39,6 +39,19 @@ text_line(const char *key, const char *value)
 
 	if (value == NULL)
 		return;
+	seen = visible_name(value);
+	printf("%-10s%s\n", key, seen);
+	free(seen);
+}
+
+/* The same of a sentence, which may have a path in it. */
+void
+text_said(const char *key, const char *value)
+{
+	char	*seen;
+
+	if (value == NULL)
+		return;
 	seen = visible(value);
 	printf("%-10s%s\n", key, seen);
 	free(seen);
@@ -101,11 +114,11 @@ static void
 text_change(const struct review *r, size_t i)
 {
 	const struct m_CHANGE	*f = &r->files[i];
-	char			*path = visible(f->path), *from;
+	char			*path = visible_name(f->path), *from;
 
 	printf("  %c  %s", text_letter(f->kind), path);
 	if (f->from != NULL) {
-		from = visible(f->from);
+		from = visible_name(f->from);
 		printf("  from %s", from);
 		free(from);
 	}
@@ -138,7 +151,7 @@ text_reasons(const char *what, const struct m_SKIPPED *v, size_t n)
 		return;
 	printf("%s (%zu):\n", what, n);
 	for (i = 0; i < n && i < LIST_MAX; i++) {
-		path = visible(v[i].path);
+		path = visible_name(v[i].path);
 		reason = visible(v[i].reason);
 		printf("     %s  %s\n", path, reason);
 		free(path);
@@ -164,7 +177,7 @@ text_ignored(const struct review *r)
 		return;
 	printf("ignored by the project's rules, not landed:\n");
 	for (i = 0; i < r->nignored && i < LIST_MAX; i++) {
-		path = visible(r->ignored[i].path);
+		path = visible_name(r->ignored[i].path);
 		printf("     %s  %" PRIu64 " file%s, %" PRIu64 " bytes\n",
 		    path, r->ignored[i].files,
 		    r->ignored[i].files == 1 ? "" : "s", r->ignored[i].bytes);
@@ -327,7 +340,7 @@ text_diff(const struct reviews *all)
 static void
 text_patch(const struct review *r, const char *file)
 {
-	char	*counts = review_counts(r), *seen = visible(file);
+	char	*counts = review_counts(r), *seen = visible_name(file);
 
 	printf("%s: %zu bytes: %s\n", seen, r->patchlen, counts);
 	text_incomplete(r);
@@ -338,7 +351,7 @@ text_patch(const struct review *r, const char *file)
 static void
 text_landed(const struct review *r)
 {
-	char	*root = visible(r->root != NULL ? r->root : "");
+	char	*root = visible_name(r->root != NULL ? r->root : "");
 	bool	 rest = r->nskipped > 0 || r->nignored > 0;
 
 	printf("session %s: %" PRIu64 " file%s landed%s%s", r->session,
@@ -369,7 +382,7 @@ text_refused(const struct review *r)
 static void
 text_discarded(const struct review *r)
 {
-	char	*root = visible(r->root != NULL ? r->root : "");
+	char	*root = visible_name(r->root != NULL ? r->root : "");
 
 	printf("session %s: %" PRIu64 " change%s discarded%s%s\n", r->session,
 	    r->landed, r->landed == 1 ? "" : "s", *root != '\0' ? " in " :

@@ -76,6 +76,12 @@ copy(const char *s)
 char *
 visible(const char *s)
 {
+	return (need(escape_text(s, strlen(s), "")));
+}
+
+char *
+visible_name(const char *s)
+{
 	return (need(escape_name(s)));
 }
 

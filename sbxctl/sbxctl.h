@@ -82,6 +82,7 @@ void	fail_usage(const char *, ...)
 void	*need(void *);		/* fail() where it is NULL: out of memory */
 char	*copy(const char *);	/* strdup that cannot fail */
 char	*visible(const char *);	/* escaped, malloc'ed */
+char	*visible_name(const char *);	/* the same of a path or a name */
 /* After the last output: 0, or fails where stdout took not all of it. */
 int	 done(int status);
 
@@ -486,6 +487,7 @@ extern const struct out	out_text, out_json;
 const struct out	*out_form(const struct options *);
 /* out_text.c: "KEY   value", escaped; the others are parts of out_text. */
 void	text_line(const char *key, const char *value);
+void	text_said(const char *key, const char *value);
 void	text_sessions(const struct sessions *);		/* text_session.c */
 void	text_session(const struct m_SESSION *);
 void	text_ended(const struct m_SESSION *);

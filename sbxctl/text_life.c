@@ -36,7 +36,7 @@ text_usage_parts(const struct usage *u)
 
 	for (i = 0; i < u->n; i++) {
 		p = &u->v[i];
-		path = visible(p->path != NULL ? p->path :
+		path = visible_name(p->path != NULL ? p->path :
 		    strcmp(p->kind, "stage") == 0 ? "(its last review)" :
 		    "(the rest)");
 		if (strcmp(p->kind, "none") != 0)

@@ -33,7 +33,7 @@ found_detail(const struct m_FOUND *f)
 static void
 text_found(const struct m_FOUND *f)
 {
-	char	*path = visible(f->path);
+	char	*path = visible_name(f->path);
 
 	printf("  %c  %s%s", text_letter(f->kind), path,
 	    S_ISDIR((mode_t)(f->newmode != 0 ? f->newmode : f->oldmode)) ?
@@ -47,7 +47,7 @@ text_found(const struct m_FOUND *f)
 static void
 text_counted(const struct m_COUNTED *m)
 {
-	char	*path = visible(m->path);
+	char	*path = visible_name(m->path);
 
 	if (m->missing)
 		printf("%s: not there now: what was changed in it cannot be "

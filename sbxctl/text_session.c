@@ -25,7 +25,7 @@ text_words(const struct strv *words)
 	FILE	*fp = need(open_memstream(&text, &size));
 
 	for (i = 0; i < words->n; i++) {
-		seen = visible(words->v[i]);
+		seen = visible_name(words->v[i]);
 		bare = *seen != '\0' && strpbrk(seen, " \"'$&;|<>()*?#~`\\!")
 		    == NULL;
 		fprintf(fp, "%s%s%s%s", i == 0 ? "" : " ", bare ? "" : "'",
@@ -37,12 +37,13 @@ text_words(const struct strv *words)
 }
 
 static void
-text_list(const char *key, const struct strv *list)
+text_list(const char *key, const struct strv *list,
+    void (*show)(const char *, const char *))
 {
 	size_t	i;
 
 	for (i = 0; i < list->n; i++)
-		text_line(i == 0 ? key : "", list->v[i]);
+		show(i == 0 ? key : "", list->v[i]);
 }
 
 static void
@@ -71,14 +72,14 @@ text_state(const struct m_SESSION *s, char *buf, size_t size)
 static char *
 text_roots(const struct m_SESSION *s)
 {
-	char	*text, *root = visible(s->project);
+	char	*text, *root = visible_name(s->project);
 	size_t	 i, size;
 	FILE	*fp = need(open_memstream(&text, &size));
 
 	fputs(root, fp);
 	free(root);
 	for (i = 0; i < s->more.n; i++) {
-		root = visible(s->more.v[i]);
+		root = visible_name(s->more.v[i]);
 		fprintf(fp, ",%s", root);
 		free(root);
 	}
@@ -93,7 +94,7 @@ text_cells(const struct m_SESSION *s, char **cell)
 
 	text_state(s, state, sizeof(state));
 	cell[LS_SESSION] = visible(s->session);
-	cell[LS_NAME] = visible(s->name != NULL ? s->name : "-");
+	cell[LS_NAME] = visible_name(s->name != NULL ? s->name : "-");
 	cell[LS_STATE] = visible(state);
 	cell[LS_USER] = visible(s->user);
 	cell[LS_PROJECT] = text_roots(s);
@@ -227,7 +228,7 @@ text_who(const char *key, const char *value)
 	if (value == NULL)
 		return;
 	text = text_names(value);
-	text_line(key, text);
+	text_said(key, text);
 	free(text);
 }
 
@@ -269,14 +270,14 @@ text_session(const struct m_SESSION *s)
 	text_line("home", s->home);
 	text_line("folder", s->cwd);
 	printf("%-10s%s\n", "command", words);
-	text_list("hidden", &s->hide);
-	text_list("read-only", &s->ro);
+	text_list("hidden", &s->hide, text_line);
+	text_list("read-only", &s->ro, text_line);
 	text_line("network", s->network);
 	text_time("created", s->created);
 	text_time("ended", s->ended);
 	text_ran(s);
-	text_list("note", &s->notes);
-	text_list("missing", &s->missing);
+	text_list("note", &s->notes, text_said);
+	text_list("missing", &s->missing, text_said);
 	free(words);
 }
 

@@ -64,8 +64,10 @@ agree() {
 	mounts "$top" "$uid"
 	P=$top/proj
 	set --
-	for h in "$P/hid" "$P/keys/id" "$top/out/hid" "$top/out/to-keys" \
-	    "$P/absent" "$P/fixed/hid" "$top/out/absent/deep" "$P/hid/n/n" \
+	# Where only a clone lies no single one can be kept hidden.
+	[ "$whose" = own ] || set -- --hide "$top/out/to-keys"
+	for h in "$P/hid" "$P/keys/id" "$top/out/hid" "$P/absent" \
+	    "$P/fixed/hid" "$top/out/absent/deep" "$P/hid/n/n" \
 	    "$top/out/fixed/hid/"; do
 		set -- "$@" --hide "$h"
 	done
