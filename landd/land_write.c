@@ -101,8 +101,9 @@ apply_drifted(struct land *l, const struct changeset *set)
 			strlcat(list, shown_path(c->path).s, sizeof(list));
 		}
 	land_fail(l, "land.drifted", "%zu real %s changed since the session "
-	    "started (%s%s): nothing was landed; take the changes over from "
-	    "the patch (\"sbxctl patch -o FILE\"), or discard them", n,
+	    "started (%s%s): nothing was landed; copy what you need of the "
+	    "session's from \"sbxctl patch -o FILE\", then \"sbxctl discard "
+	    "--yes\" with these paths lets the rest land", n,
 	    n == 1 ? "file has" : "files have", list, n > 3 ? ", ..." : "");
 }
 
