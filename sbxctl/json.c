@@ -60,7 +60,7 @@ json_bytes(json_t *o, const char *key, const char *value)
 		json_put(o, key, json_string(value));
 		return;
 	}
-	text = visible(value);
+	text = visible_name(value);
 	json_put(o, key, json_string(text));
 	free(text);
 	if (asprintf(&name, "%s_b64", key) == -1)
@@ -83,7 +83,7 @@ json_list(json_t *o, const char *key, const struct strv *list)
 		if (!utf8_valid(list->v[i], strlen(list->v[i])))
 			all = false;
 		text = utf8_valid(list->v[i], strlen(list->v[i])) ?
-		    copy(list->v[i]) : visible(list->v[i]);
+		    copy(list->v[i]) : visible_name(list->v[i]);
 		json_array_append_new(plain, json_string(text));
 		free(text);
 		text = base64(list->v[i], strlen(list->v[i]));

@@ -210,7 +210,7 @@ stripped_body() {
 	fake_start bits
 	atf_check -e empty -o save:text sbxctl changes one
 	for l in '  m  x.sh  mode 100644 to 100755  lands without setuid and setgid, and without extended attributes$' \
-	    '  R  new name  from old <FF>  lands without extended attributes$' \
+	    '  R  new name  from old <FF><U+0020>  lands without extended attributes$' \
 	    '  M  a.txt  +2 -1$' 'skipped, never lands (3):$' \
 	    '     only  alone$' '     a.txt  whole$'; do
 		grep -q "^$l" text || atf_fail "no \"$l\" in $(cat text)"
