@@ -373,7 +373,8 @@ plan_bounds(const struct plan *p, struct landing_result *res)
 /*
  * What cannot be kept afterwards would end neither as landed nor, by any
  * recovery, as taken back. Of each step one baseline comes, of the folder that
- * it is in and of one that it is another, whether an earlier one goes or not.
+ * it is in and of one that it is another, whether an earlier one goes or not:
+ * it may be half of that where many lie in one folder.
  */
 int
 plan_fits(const struct plan *p, size_t kept, struct landing_result *res)
@@ -385,8 +386,8 @@ plan_fits(const struct plan *p, size_t kept, struct landing_result *res)
 	if (bytes > LIMIT_KEEP)
 		return (landing_fail(res, "land.toolarge",
 		    "with what this session has landed and discarded before "
-		    "these %zu files and folders are more than can be kept of "
-		    "it, %d MiB: discard some, or take them over from the "
+		    "these %zu files and folders may be more than can be kept "
+		    "of it, %d MiB: discard some, or take them over from the "
 		    "patch (\"sbxctl patch -o FILE\") and go on in a new "
 		    "session", p->n, LIMIT_KEEP >> 20));
 	return (0);

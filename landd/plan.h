@@ -151,8 +151,8 @@ int	journal_encode(const struct plan *, const char *sid, bool whole,
 int	journal_decode(const uint8_t *, size_t, const char *sid,
 	    struct plan *, bool *whole, const char **why);
 
-/* The project's folder, opened and locked; git: not beside a running git
- * either. */
+/* The project's folder, opened and locked. begins: at once, and not beside a
+ * running git; else it waits, not for ever, for a killed landing's child. */
 int	landing_lock(const struct job *, bool begins,
 	    struct landing_result *);
 

@@ -17,35 +17,15 @@
 #include "layer.h"
 #include "mountd.h"
 
-static bool
-git_is_elsewhere(const char *root)
-{
-	struct stat	st;
-	int		fd, r;
-
-	fd = fs_openat2(mountd.root, root[1] == '\0' ? "." : root + 1,
-	    O_PATH | O_DIRECTORY, FS_PLAIN);
-	if (fd == -1)
-		return (false);
-	r = fstatat(fd, ".git", &st, AT_SYMLINK_NOFOLLOW);
-	close(fd);
-	return (r == 0 && !S_ISDIR(st.st_mode));
-}
-
 bool
 layer_is_idle(int store)
 {
 	char		at[PATH_MAX];
 	unsigned int	n = LAYER_ROOT;
 
-	if (!layer_is_pristine(store))
-		return (false);
-	if (layer_outside(store, &n, at) == 0)
-		return (true);
-	for (n = LAYER_ROOT; layer_root(store, &n, at) == 1; n++)
-		if (git_is_elsewhere(at))
-			return (false);
-	return (true);
+	return (layer_is_pristine(store) &&
+	    (layer_outside(store, &n, at) == 0 ||
+	    !layer_git_elsewhere(store)));
 }
 
 /* A layer's upper folder, and the folder of the machine that it lies on. */
@@ -92,8 +72,9 @@ git_same(const struct pair *p, const char *path, const struct stat *st)
 	return (same);
 }
 
-/* A folder that is there for what is in it says nothing. 1 there is more, 0
- * there is not, -1 errno; what is still to be looked into goes to dirs. */
+/* A folder that is there for what is in it says nothing. 1 there is more, or
+ * that cannot be told, 0 there is not; what is still to be looked into goes to
+ * dirs. */
 static int
 git_folder(const struct pair *p, const char *path, struct names *dirs)
 {
@@ -105,7 +86,7 @@ git_folder(const struct pair *p, const char *path, struct names *dirs)
 
 	child_alive();
 	if (names_read(p->u, path, &ns) == -1)
-		return (-1);
+		return (1);
 	for (i = 0; r == 0 && i < ns.n; i++) {
 		if (at_join(path, ns.v[i], sub) == -1)
 			r = 1;
@@ -120,7 +101,7 @@ git_folder(const struct pair *p, const char *path, struct names *dirs)
 	return (r);
 }
 
-/* 1 the layer has something at path or below it, 0 not, -1 errno. */
+/* 1 the layer has something at path or below it, 0 not. */
 static int
 git_in_upper(const struct pair *p, const char *path)
 {
@@ -129,8 +110,9 @@ git_in_upper(const struct pair *p, const char *path)
 	int		fd, r;
 
 	if ((fd = at_open(p->u, path, O_PATH | O_DIRECTORY)) == -1)
-		/* A whiteout there, or on the way: the session moved it. */
-		return (errno == ENOENT ? 0 : errno == ENOTDIR ? 1 : -1);
+		/* A whiteout or a link there, or on the way: the session's. A
+		 * review goes on whatever it has put there. */
+		return (errno != ENOENT);
 	close(fd);
 	r = names_add(&dirs, path);
 	while (r == 0 && dirs.n > 0) {

@@ -243,6 +243,21 @@ layer_set_root(int store, unsigned int n)
 	return (r);
 }
 
+int
+layer_set_git(int store)
+{
+	return (mark_set(store, XATTR_GIT, "/") == 0 ? 0 :
+	    layer_fault(store));
+}
+
+bool
+layer_git_elsewhere(int store)
+{
+	char	mark[PATH_MAX];
+
+	return (mark_get(store, XATTR_GIT, mark) != 0);
+}
+
 /* 1 it is, 0 not, -1 errno. project: the first root's, "": there is none. */
 static int
 layer_is_root(int store, unsigned int n, const char *at, const char *project)

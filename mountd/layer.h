@@ -41,6 +41,11 @@ int	layer_at(int store, unsigned int n, char *at);
  * which is for life; of a further one, by its layer, which is there. */
 int	layer_set_project(int store, const char *path);
 int	layer_set_root(int store, unsigned int n);
+/* A root's .git is no folder. It is looked for at a start, in its child, and
+ * kept, for mountd itself looks at no file of anybody's: a filesystem that does
+ * not answer would be all sessions'. */
+int	layer_set_git(int store);
+bool	layer_git_elsewhere(int store);
 /* From *n on, the next root's layer: 1, its path in at[PATH_MAX]; 0 none; -1
  * errno. */
 int	layer_root(int store, unsigned int *n, char *at);

@@ -218,6 +218,20 @@ prep_roots(struct prep *p)
 	return (0);
 }
 
+/* A linked worktree's .git, or a submodule's: gitdir.c. */
+static int
+prep_git(struct prep *p)
+{
+	struct stat	st;
+	size_t		i;
+
+	for (i = 0; i < p->w.roots.n; i++)
+		if (fstatat(p->w.root_fd[i], ".git", &st,
+		    AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
+			return (layer_set_git(p->c->s->store));
+	return (0);
+}
+
 static int
 prep_folders(struct prep *p)
 {
@@ -420,6 +434,7 @@ prep_store(struct prep *p)
 	}
 	if (stage_make(s->store, p->w.uid, p->w.gid) == -1 ||
 	    layer_set_project(s->store, p->m->project) == -1 ||
+	    prep_git(p) == -1 ||
 	    (p->w.roots.n == 1 && snap_begin(&p->t.b, s->store,
 	    p->m->project, p->w.root_fd[0]) == -1))
 		return (-1);

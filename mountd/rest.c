@@ -244,7 +244,7 @@ rest_missing(struct plan *p, const struct build *b)
 	if (asprintf(&p->missing, "no overlay can lie on folders that a "
 	    "filesystem is mounted in: %s: FIFOs there can be read, and "
 	    "sockets used that were made or moved since the start, or bound "
-	    "by a relative path", dirs) ==
+	    "by a relative path or by way of a link", dirs) ==
 	    -1)
 		p->missing = NULL;
 }

@@ -35,9 +35,9 @@ line_path(char *line)
 
 /*
  * What a name leads to, which anybody may have chosen: by links, with "." in
- * it. Of a socket that is bound all is in the kernel's caches, so that nobody
- * has to be asked who may not answer; for what is not, the name is taken as it
- * stands, if it is one of ours to cover.
+ * it. Of a socket that is bound all is in the kernel's caches but links on the
+ * way, so that nobody has to be asked who may not answer; for what is not, the
+ * name is taken as it stands, if it is one of ours to cover.
  */
 static int
 socket_open(const struct plan *p, const char *name)

@@ -371,10 +371,13 @@ step_trial(struct clean *c, const char *path)
 
 	if (c->merged == -1)
 		return (1);
+	/* The session is frozen meanwhile: a folder stands for its own. */
+	child_alive();
 	if (trial_begin(c, path) == -1 ||
 	    fs_refresh(c->merged, "the project") == -1)
 		return (-1);
 	r = at_is_dir(c->merged, path);
+	child_alive();
 	if (aside_mend(c->store) == -1 ||
 	    fs_refresh(c->merged, "the project") == -1)
 		return (-1);

@@ -14,10 +14,11 @@ xattr_name(enum xattr which)
 		[XATTR_AT] = BOTH("sbx.at"),
 		[XATTR_PROJECT] = BOTH("sbx.project"),
 		[XATTR_ROOT] = BOTH("sbx.root"),
+		[XATTR_GIT] = BOTH("sbx.git"),
 		[XATTR_MADE] = BOTH("sbx.made"),
 		[XATTR_HIDDEN] = BOTH("sbx.hidden"),
 		[XATTR_REAL] = BOTH("sbx.real"),
-		[XATTR_TRIAL] = BOTH("sbx.trial"),
+		[XATTR_TRIAL] = BOTH("overlay.sbx.trial"),
 	};
 
 	return (names[which][mode_user() ? 1 : 0]);

@@ -14,6 +14,7 @@ enum xattr {
 	XATTR_AT,		/* which folder's layer this is */
 	XATTR_PROJECT,		/* of the session: its first root */
 	XATTR_ROOT,		/* the layer is that of a further one */
+	XATTR_GIT,		/* a root's .git was no folder at a start */
 	XATTR_MADE,		/* by the suite, not by the session */
 	XATTR_HIDDEN,		/* the hidden path that a stand-in is for */
 	XATTR_REAL,		/* of a project's copy: which real folder */

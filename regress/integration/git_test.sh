@@ -183,6 +183,15 @@ worktree_one()
 		atf_check -s exit:1 -e match:'does not land' sbxctl rm "$sid"
 		atf_check -o ignore sbxctl rm --discard "$sid"
 	done
+	# Nor does a link in its place keep anybody from looking.
+	run --keep -- sh -ec "mv '$main/.git' '$main/other'
+	    ln -s other '$main/.git'; echo x >>a.txt" >out 2>err </dev/null ||
+	    atf_fail "$(cat out err)"
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	atf_check -o match:'M  a.txt' -o match:"^ *[.]git .*commits" \
+	    sbxctl changes "$sid"
+	atf_check -o ignore sbxctl discard --yes "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
 	int_same "$before" "$(int_bytes "$main/.git")"
 }
 worktree_body()

@@ -51,6 +51,11 @@ check() {
 	rm -f /tmp/said
 }
 
+# not COMMAND...: a "!" before it would end no shell.
+not() {
+	! "$@"
+}
+
 # is TEXT COMMAND...: it prints that, and nothing else.
 is() {
 	local got want=$1
@@ -102,7 +107,7 @@ last() { sbxctl ls | awk 'END { print $1 }'; }
 # Each mechanism that an older kernel has another way for.
 ways() {
 	sbxctl doctor | tee "$HOME/doctor"
-	! grep '^fail' "$HOME/doctor"
+	not grep '^fail' "$HOME/doctor"
 	grep -q "layers are named by /proc/self/fd" "$HOME/doctor"
 	grep -q "assembled in mountd's own mount namespace" "$HOME/doctor"
 	grep -q "made by a process of mountd's in its pid" "$HOME/doctor"
@@ -119,7 +124,7 @@ job() {
 	    git mv -k none none; mv src/main.c src/moved.c; cat a.txt
 	    echo home >~/made; cat ~/made; echo t >/tmp/t; cat /tmp/t
 	    : >/dev/null; test -d /proc/1; test ! -e /proc/400000
-	    ! echo x 2>/dev/null >/proc/sys/kernel/hostname
+	    if echo x 2>/dev/null >/proc/sys/kernel/hostname; then exit 1; fi
 	    test "$(ls /proc | grep -c "^[0-9]")" -le 6' >"$HOME/out"
 	is "$P
 one
@@ -144,7 +149,8 @@ t" cat "$HOME/out"
 	says '4 files landed' sbxctl apply --yes "$sid"
 	is in tail -n 1 a.txt
 	is 'int x;' cat src/moved.c
-	[ ! -e gone ] && [ ! -e src/main.c ]
+	[ ! -e gone ]
+	[ ! -e src/main.c ]
 	says . sbxctl rm --discard "$sid"
 	rm -rf "$HOME/clone" "$HOME/patch" "$P"
 }
@@ -160,13 +166,13 @@ hidden() {
 	    --ro "$P/src" -- sh -c "$look"'; rmdir hid; mv key k2; cat k2
 	    echo x >src/main.c; mkdir d; mv hid d; true' >"$HOME/out" 2>&1
 	grep -v ': ' "$HOME/out" | is one cat
-	! grep SECRET "$HOME/out"
+	not grep SECRET "$HOME/out"
 	grep -q 'src/main.c: Read-only' "$HOME/out"
 	sid=$(last)
 	echo SECRET >none
 	sbxctl resume "$sid" -- sh -c "$look" >"$HOME/out" 2>&1 </dev/null
 	grep -v ': ' "$HOME/out" | is one cat
-	! grep SECRET "$HOME/out"
+	not grep SECRET "$HOME/out"
 	says hidden sbxctl explain "$P/hid/s" "$sid"
 	says hidden sbxctl explain "$P/none" "$sid"
 	is SECRET cat hid/s
@@ -176,7 +182,7 @@ hidden() {
 	mv hid f
 	sbxctl run --keep --hide "$P/f/hid" -- sh -c 'mv f g; ls -AR g f
 	    true' >"$HOME/out" 2>&1
-	! grep '^s$' "$HOME/out"
+	not grep '^s$' "$HOME/out"
 	says . sbxctl rm --discard "$(last)"
 	rm -rf "$P"
 }
@@ -286,10 +292,14 @@ state() {
 	    -path '*/s/*' ! -name .mount 2>/dev/null || :
 }
 left() {
-	soon sh -c '! pgrep -x "sbxd|mountd|landd|netd|spawn|worker|sbx-init"'
+	# One by one: pgrep matches nothing by a pattern above 15 letters.
+	for role in sbxd mountd landd netd spawn sbx-worker sbx-spare \
+	    sbx-init; do
+		soon sh -c "! pgrep -x $role"
+	done
 	state >/tmp/after
 	diff /tmp/before /tmp/after
-	! grep -rqs SECRET /var/lib/sbx /home/u/.local
+	not grep -rqs SECRET /var/lib/sbx /home/u/.local
 }
 
 guest_main() {

@@ -496,10 +496,10 @@ trial_cut(const struct drive *d)
 	    u, u));
 	snprintf(at, sizeof(at), "%s/d", strstr(u, d->id) + strlen(d->id) + 1);
 	ATF_REQUIRE_EQ(0, setxattr(test_path("state/s/%s/aside", d->id),
-	    "trusted.sbx.trial", at, strlen(at), 0));
+	    "trusted.overlay.sbx.trial", at, strlen(at), 0));
 	snprintf(at, sizeof(at), "%s/d", strstr(u, d->id));
 	ATF_REQUIRE_EQ(0, setxattr(test_path("state/s/%s", at),
-	    "trusted.sbx.trial", "", 0, 0));
+	    "trusted.overlay.sbx.trial", "", 0, 0));
 }
 
 CASE(cut_short, "a folder that was put aside when mountd was killed comes "
