@@ -14,13 +14,19 @@ now_ms(void)
 
 /* Not time(2), which no promise has: where the kernel maps no code for it,
  * libc asks by that. */
-void
-clock_now(char out[CLOCK_UTC])
+uint64_t
+clock_seconds(void)
 {
 	struct timespec	ts;
 
 	clock_gettime(CLOCK_REALTIME, &ts);
-	clock_utc(ts.tv_sec, out);
+	return ((uint64_t)ts.tv_sec);
+}
+
+void
+clock_now(char out[CLOCK_UTC])
+{
+	clock_utc((time_t)clock_seconds(), out);
 }
 
 /*

@@ -11,6 +11,8 @@
 
 /* Milliseconds since some start; setting the machine's clock moves nothing. */
 int64_t	now_ms(void);
+/* Since 1970. */
+uint64_t clock_seconds(void);
 /* "2026-11-30T12:34:56Z" (RFC 3339), without opening a file; what is before
  * 1970 is 1970. */
 void	clock_utc(time_t, char[CLOCK_UTC]);

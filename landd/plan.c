@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/clock.h"
 #include "../common/escape.h"
 #include "../common/limits.h"
 #include "plan.h"
@@ -401,7 +402,7 @@ plan_make(struct plan *p, const struct job *job, int root,
 	const char		*why;
 
 	memcpy(p->digest, set->digest, sizeof(p->digest));
-	p->when = (uint64_t)time(NULL);
+	p->when = clock_seconds();
 	TAILQ_FOREACH(c, &set->changes, entry) {
 		if (c->drift != NULL)
 			return (landing_fail(res, "land.drifted",

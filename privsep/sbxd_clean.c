@@ -108,6 +108,10 @@ job_clean(struct job *j, const struct strv *paths)
 		job_on_cleaned(j->session);
 		return;
 	}
+	if (j->live && !j->frozen && j->what != J_DISCARD) {
+		job_unclean(j, "it cannot be held still");
+		return;
+	}
 	if (!fits && j->what == J_DISCARD) {
 		job_fail(j, "request.toolarge", "their names do not fit one "
 		    "request: name fewer");

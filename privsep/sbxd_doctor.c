@@ -69,14 +69,14 @@ doctor_own(struct client *c, uint32_t id)
 		    "be reached");
 }
 
-/* One after the other: a probe makes mountd fork and mount. */
+/* One asker after the other, as a probe makes mountd fork and mount; and one
+ * helper, so that all are told the same in the same order. */
 static void
 doctor_next(void)
 {
 	if (TAILQ_EMPTY(&asking))
 		return;
 	doctor_owed[H_MOUNTD] = doctor_owed[H_NETD] = true;
-	peer_send(sbxd.helper[H_MOUNTD], MSG_PROBE, 0, -1, NULL);
 	peer_send(sbxd.helper[H_NETD], MSG_PROBE, 0, -1, NULL);
 }
 
@@ -114,7 +114,11 @@ doctor_on_end(enum helper h)
 {
 	struct asked	*a = TAILQ_FIRST(&asking);
 
+	if (!doctor_owed[h])
+		return;
 	doctor_owed[h] = false;
+	if (h == H_NETD)
+		peer_send(sbxd.helper[H_MOUNTD], MSG_PROBE, 0, -1, NULL);
 	if (a == NULL || doctor_owed[H_MOUNTD] || doctor_owed[H_NETD])
 		return;
 	if (a->client != NULL) {

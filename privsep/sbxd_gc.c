@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/ids.h"
 #include "../common/log.h"
 #include "mode.h"
@@ -114,7 +115,7 @@ gc_is_over(const struct session *s)
 static bool
 gc_wants(const struct gc *g, const struct session *s)
 {
-	uint64_t	now = (uint64_t)time(NULL);
+	uint64_t	now = clock_seconds();
 
 	return (gc_owns(g, s) && gc_is_over(s) && s->rec.r.ended <= now &&
 	    now - s->rec.r.ended >= g->age);

@@ -224,6 +224,9 @@ job_fail(struct job *j, const char *code, const char *why)
 		return;
 	}
 	s->unrecovered = job_interrupted(s);
+	/* Of folders only, and not cleaned: nobody comes back to that. */
+	if (j->result.body != NULL && j->what != J_DISCARD)
+		clean_end(j);
 	if (job_writes(j)) {
 		audit(job_words[j->what], s, job_named(j), j->owed.uid, NULL,
 		    "result=%s actor=%s", code, j->owed.actor);
@@ -375,7 +378,8 @@ job_start(struct job *j)
 /*
  * Where freezing is not to be had each file is read until it is stable. But
  * nothing lands and nothing is discarded: what the session wrote since it was
- * read would leave the layer unseen. why: of one that cannot be frozen, NULL.
+ * read would leave the layer unseen. What was begun goes to its end even so,
+ * without the cleaning. why: of one that cannot be frozen, NULL.
  */
 void
 job_frozen(struct job *j, const char *why)
@@ -386,8 +390,13 @@ job_frozen(struct job *j, const char *why)
 		return;
 	j->freezing = false;
 	j->frozen = why == NULL;
-	if (j->frozen || !job_writes(j)) {
+	if (j->frozen || !job_writes(j) || j->what == J_RECOVER) {
 		job_send(j);
+		return;
+	}
+	if (j->session->state != S_RUNNING) {
+		job_fail(j, "session.ending", "the session is about to end: "
+		    "try again");
 		return;
 	}
 	snprintf(text, sizeof(text), "%.2048s, so nothing of it lands or is "

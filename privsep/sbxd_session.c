@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../common/escape.h"
 #include "../common/ids.h"
 #include "../common/log.h"
@@ -260,7 +261,7 @@ session_set(struct session *s, enum session_state state, const char *reason)
 	if (reason != NULL && s->rec.r.reason == NULL)
 		session_reason(s, reason);
 	if (state == S_ENDED || state == S_FAILED)
-		s->rec.r.ended = (uint64_t)time(NULL);
+		s->rec.r.ended = clock_seconds();
 }
 
 void

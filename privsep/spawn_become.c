@@ -1,6 +1,6 @@
 /*
- * Processes become a session's: the worker gets the broker's socket, init is
- * told whose it is, and answers with the namespaces that it makes only then.
+ * Processes become a session's: init is told whose it is, and answers with the
+ * namespaces that it makes only then; the worker gets the broker's socket.
  * All that init has read by then is BECOME: it is our own program still.
  */
 #include <sys/syscall.h>

@@ -358,6 +358,9 @@ stop_begin(struct live *l)
 	size_t		i;
 
 	pids_free(&l->held);
+	/* Its first process has ended, and with it all that there was. */
+	if (l->init == 0)
+		return (NULL);
 	/* Those that we do not find we would not know how to continue. */
 	if (pids_find(l, &p) == -1)
 		return ("its processes do not show in /proc");
@@ -379,6 +382,8 @@ stop_took(struct live *l)
 	bool			 took = true;
 	size_t			 i;
 
+	if (l->init == 0)
+		return (true);
 	if (pids_find(l, &p) == -1)
 		return (false);
 	for (i = 0; i < p.n && took; i++)

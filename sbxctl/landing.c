@@ -24,16 +24,18 @@ landing_on_signal(int sig)
 	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
 }
 
-/* A second one ends us, as ever. */
+/* A second one ends us, as ever; where it was ignored it still is. */
 static void
-landing_signals(void (*handler)(int))
+landing_signals(struct sigaction *before)
 {
 	struct sigaction	sa;
 
 	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = handler;
+	sa.sa_handler = landing_on_signal;
 	sa.sa_flags = (int)SA_RESETHAND;
-	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGINT, NULL, before);
+	if (before->sa_handler != SIG_IGN)
+		sigaction(SIGINT, &sa, NULL);
 }
 
 int
@@ -41,6 +43,7 @@ landing_apply(struct conn *c, const char *sid, const char *root,
     const uint8_t *digest, bool stays, const struct out *out)
 {
 	struct m_APPLY	body = { .session = sid, .root = root };
+	struct sigaction before;
 	struct review	r;
 	int		status = 0;
 
@@ -48,9 +51,9 @@ landing_apply(struct conn *c, const char *sid, const char *root,
 		body.digest.p = digest;
 		body.digest.len = DIGEST_LEN;
 	}
-	landing_signals(landing_on_signal);
+	landing_signals(&before);
 	review_get(c, sid, MSG_APPLY, &body, &r);
-	landing_signals(SIG_DFL);
+	sigaction(SIGINT, &before, NULL);
 	r.root = root;
 	if (r.error != NULL) {
 		out->refused(&r);

@@ -269,26 +269,30 @@ diff_line(const char *line, size_t len, bool colour)
 	free(seen);
 }
 
-/* Both directions of a binary file, which nobody reads: what it is now, in
- * bytes, and where the next file begins. */
+/* Both directions of a binary file, which nobody reads. Returns where the next
+ * file begins. How large it is now the first one says, if it has it whole. */
 static const char *
 diff_binary(const char *p, const char *end)
 {
-	const char	*nl;
+	const char	*nl = memchr(p, '\n', (size_t)(end - p));
 	size_t		 size = 0;
-	int		 n = 0;
+	bool		 whole;
 
+	whole = nl != NULL && strncmp(nl + 1, "literal ", 8) == 0;
+	if (whole)
+		size = strtoul(nl + 9, NULL, 10);
 	for (; p < end; p = nl + 1) {
 		nl = memchr(p, '\n', (size_t)(end - p));
 		if (nl == NULL)
 			nl = end;
 		if (strncmp(p, "diff --git ", 11) == 0)
 			break;
-		if (strncmp(p, "literal ", 8) == 0 && n++ == 0)
-			size = strtoul(p + 8, NULL, 10);
 	}
-	printf("Binary file, now of %zu byte%s\n", size, size == 1 ? "" :
-	    "s");
+	if (whole)
+		printf("Binary file, now of %zu byte%s\n", size, size == 1 ?
+		    "" : "s");
+	else
+		printf("Binary file, changed in part\n");
 	return (p < end ? p : end);
 }
 

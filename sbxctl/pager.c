@@ -17,6 +17,7 @@
 
 static pid_t	pager;		/* 0: there is none */
 static int	pager_stdout = -1;
+static void	(*pager_int)(int);	/* SIGINT's, before */
 
 bool
 pager_runs(void)
@@ -72,7 +73,7 @@ pager_begin(void)
 	if (pager == 0)
 		pager_exec(command, end[0]);
 	/* The keys are the pager's as long as it runs. */
-	signal(SIGINT, SIG_IGN);
+	pager_int = signal(SIGINT, SIG_IGN);
 	dup2(end[1], STDOUT_FILENO);
 	close(end[0]);
 	close(end[1]);
@@ -91,5 +92,5 @@ pager_end(void)
 	while (waitpid(pager, NULL, 0) == -1 && errno == EINTR)
 		;
 	pager = 0;
-	signal(SIGINT, SIG_DFL);
+	signal(SIGINT, pager_int);
 }

@@ -299,10 +299,6 @@ suite_run(bool start)
 	if ((program = suite_program()) == NULL)
 		return (copy("no suite is running and there is no sbxd at "
 		    SBX_SBINDIR " or beside sbxctl: install the suite whole"));
-	if ((why = suite_limited()) != NULL) {
-		free(program);
-		return (why);
-	}
 	if (pipe2(ready, O_CLOEXEC) == -1)
 		fail("pipe: %s", strerror(errno));
 	if ((pid = fork()) == -1)
@@ -324,7 +320,17 @@ suite_run(bool start)
 char *
 suite_start(void)
 {
-	return (suite_run(true));
+	char	*why = suite_limited(), *none;
+
+	if (why == NULL)
+		return (suite_run(true));
+	/* There may be one that is not where it is looked for. */
+	if ((none = suite_run(false)) == NULL) {
+		free(why);
+		return (NULL);
+	}
+	free(none);
+	return (why);
 }
 
 bool

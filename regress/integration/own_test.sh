@@ -548,6 +548,63 @@ stop $sid\"" sbxctl "$what" --yes "$sid"
 	own_end
 }
 
+atf_test_case stopped_ended
+stopped_ended_head()
+{
+	atf_set descr "what a command left lands though its output is still \
+being read"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# unread_one KIB: a command that leaves so much, of which little is read. True
+# if its session runs on without it.
+unread_one()
+{
+	rm -f unread "$P/f"
+	mkfifo unread
+	run --name "of$1" --keep -- sh -c "echo x >f; seq 999999 |
+	    head -c $1k" >unread 2>unread.err &
+	reads=$!
+	exec 7<unread
+	n=0
+	until pgrep -x sbx-spare >/dev/null && [ -n "$(int_state "of$1")" ]; do
+		n=$((n + 1))
+		[ "$n" -lt 100 ] || atf_fail "$(cat unread.err)"
+		sleep 0.1
+	done
+	for n in 1 2 3 4 5; do
+		[ "$(int_state "of$1")" = running ] || return 1
+		# Of the session that is to come there is one as well.
+		[ "$(pgrep -cx sbx-init)" -gt 1 ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+unread_end()
+{
+	cat <&7 >all
+	exec 7<&-
+	wait "$reads" || atf_fail "$(cat unread.err)"
+	atf_check_equal "$(($1 * 1024))" "$(wc -c <all)"
+}
+stopped_ended_body()
+{
+	own_begin
+	# More than sbxctl takes, and no more than all that is between.
+	for kib in 400 600 800 1000 1200 1400 1600 2000 2400; do
+		if unread_one "$kib"; then
+			break
+		fi
+		unread_end "$kib"
+	done
+	sid=$(sbxctl ls | awk -v n="of$kib" '$2 == n { print $1 }')
+	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
+	atf_check_equal running "$(int_state "$sid")"
+	atf_check_equal x "$(cat "$P/f")"
+	unread_end "$kib"
+	own_end
+}
+
 atf_test_case stopped_exec
 stopped_exec_head()
 {
@@ -799,7 +856,8 @@ lost_body()
 atf_init_test_cases()
 {
 	for c in embedded clients refused places tree bare mounts stopped \
-	    stopped_vfork stopped_hidden stopped_exec stopped_early delegated \
+	    stopped_vfork stopped_hidden stopped_ended stopped_exec \
+	    stopped_early delegated \
 	    explained later lost; do
 		atf_add_test_case "$c"
 	done
