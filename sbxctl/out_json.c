@@ -23,8 +23,9 @@ json_roots(json_t *o, const struct m_SESSION *s)
 	json_list(o, "roots", &list);
 }
 
+/* whole: its lists of paths came with it. */
 static json_t *
-json_session(const struct m_SESSION *s)
+json_session(const struct m_SESSION *s, bool whole)
 {
 	json_t	*o = json_object();
 
@@ -39,8 +40,10 @@ json_session(const struct m_SESSION *s)
 	json_bytes(o, "home", s->home);
 	json_bytes(o, "cwd", s->cwd);
 	json_list(o, "argv", &s->argv);
-	json_list(o, "hide", &s->hide);
-	json_list(o, "ro", &s->ro);
+	if (whole) {
+		json_list(o, "hide", &s->hide);
+		json_list(o, "ro", &s->ro);
+	}
 	json_bytes(o, "network", s->network);
 	json_number(o, "created", s->created);
 	if (s->ended != 0)
@@ -64,7 +67,8 @@ json_out_sessions(const struct sessions *all)
 	size_t	 i;
 
 	for (i = 0; i < all->n; i++)
-		json_array_append_new(list, json_session(all->msgs[i].body));
+		json_array_append_new(list, json_session(all->msgs[i].body,
+		    false));
 	json_put(o, "sessions", list);
 	json_print(o);
 }
@@ -72,7 +76,14 @@ json_out_sessions(const struct sessions *all)
 static void
 json_out_session(const struct m_SESSION *s)
 {
-	json_print(json_session(s));
+	json_print(json_session(s, true));
+}
+
+/* Told briefly: which lists it has is not among that. */
+static void
+json_out_ended(const struct m_SESSION *s)
+{
+	json_print(json_session(s, false));
 }
 
 static json_t *
@@ -474,7 +485,7 @@ const struct out	out_json = {
 	.landed = json_out_landed,
 	.refused = json_out_refused,
 	.discarded = json_out_discarded,
-	.ended = json_out_session,
+	.ended = json_out_ended,
 	.removed = json_out_removed,
 	.usages = json_out_usages,
 	.explained = json_out_explained,
