@@ -91,7 +91,8 @@ def overlay(mount, project, fuse):
     else:
         how = "mount -t overlay overlay -o %s,redirect_dir=on,index=off," \
             "metacopy=off %s" % (options, project)
-    return ["unshare", "-m", "sh", "-ec",
+    # Its daemon ends with the work, as all of that pid namespace.
+    return ["unshare", "-mpf", "--kill-child", "sh", "-ec",
             "%s; cd %s; exec python3 work.py" % (how, project)]
 
 
