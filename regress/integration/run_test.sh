@@ -413,6 +413,7 @@ limits_body()
 	int_who root
 	int_clean_mark
 	for l in -f -t; do
+		# shellcheck disable=SC3045 # atf-sh has bash here
 		(ulimit -S "$l" 8; run -- sh -c "ulimit $l") >out ||
 		    atf_fail "ulimit $l"
 		atf_check -o inline:'unlimited\n' cat out
