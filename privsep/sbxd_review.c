@@ -24,6 +24,11 @@ review_session(struct peer *p, uint32_t id, const char *sid)
 		    "for an unknown reason");
 		return (NULL);
 	}
+	if (s->state == S_ENDING) {
+		peer_error(p, id, "session.ending", "session %s is ending: try "
+		    "again when it has", sid);
+		return (NULL);
+	}
 	if (s->state != S_RUNNING && s->state != S_ENDED) {
 		peer_error(p, id, "session.busy", "session %s is %s: try again "
 		    "when it runs or has ended", sid, session_state(s));

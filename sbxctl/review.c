@@ -216,7 +216,7 @@ review_take(struct review *r, const struct msg *msg, uint64_t *next)
 
 /* Sends and collects; a refusal is in r->error. */
 static void
-review_ask(struct conn *c, const char *sid, uint32_t type, const void *body,
+review_once(struct conn *c, const char *sid, uint32_t type, const void *body,
     struct review *r)
 {
 	struct msg	 msg;
@@ -235,6 +235,19 @@ review_ask(struct conn *c, const char *sid, uint32_t type, const void *body,
 	} while (more);
 	c->writes = NULL;
 	review_strip(r);
+}
+
+/* One that is about to end is waited for. */
+static void
+review_ask(struct conn *c, const char *sid, uint32_t type, const void *body,
+    struct review *r)
+{
+	review_once(c, sid, type, body, r);
+	if (r->error == NULL || strcmp(r->code, "session.ending") != 0)
+		return;
+	review_free(r);
+	session_wait(c, sid);
+	review_once(c, sid, type, body, r);
 }
 
 void

@@ -210,6 +210,7 @@ bool	 session_ended(struct conn *, const char *sid);
  * request was refused since the session is only ending, that is waited for,
  * but not for ever. True: it can be asked again. */
 bool	 session_waited(struct conn *, const char *sid, struct msg *refusal);
+void	 session_wait(struct conn *, const char *sid);	/* until it has ended */
 /* REMOVE and its answer, OK or ERROR, in msg; what stays of it in the project
  * is in *warning (malloc'ed), else NULL. */
 void	 session_remove(struct conn *, const char *sid, bool discard,

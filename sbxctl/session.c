@@ -403,18 +403,25 @@ remove_ask(struct conn *c, const char *sid, bool discard, struct msg *msg,
 	}
 }
 
+void
+session_wait(struct conn *c, const char *sid)
+{
+	struct m_WAIT	wait = { .session = sid };
+	struct msg	msg;
+
+	conn_send(c, MSG_WAIT, &wait);
+	conn_expect(c, MSG_SESSION, &msg, CONN_START_MS);
+	msg_free(&msg);
+}
+
 bool
 session_waited(struct conn *c, const char *sid, struct msg *msg)
 {
-	struct m_WAIT	wait = { .session = sid };
-
 	if (msg->type != MSG_ERROR || strcmp(((const struct m_ERROR *)
 	    msg->body)->code, "session.ending") != 0)
 		return (false);
 	msg_free(msg);
-	conn_send(c, MSG_WAIT, &wait);
-	conn_expect(c, MSG_SESSION, msg, CONN_START_MS);
-	msg_free(msg);
+	session_wait(c, sid);
 	return (true);
 }
 

@@ -612,7 +612,23 @@ ending_body()
 	wait "$kill" || atf_fail "$(cat kill.out)"
 	wait "$resume" || atf_fail "$(cat resume.err)"
 	atf_check_equal x "$(cat resume.out)"
-	atf_check -o ignore sbxctl rm --discard "$sid"
+	# A landing waits for it too.
+	sid=$(cd "$P" && sbxctl new -- sh -c 'echo x >g; sleep 1000')
+	int_wait sh -c "sbxctl changes $sid | grep -q 'A  g'"
+	kill -STOP "$mountd"
+	sbxctl kill "$sid" >kill.out 2>&1 &
+	kill=$!
+	int_wait sh -c "sbxctl ls | grep -q '^$sid .* ending'"
+	sbxctl apply --yes "$sid" >apply.out 2>&1 &
+	apply=$!
+	sleep 0.3
+	kill -CONT "$mountd"
+	wait "$kill" || atf_fail "$(cat kill.out)"
+	wait "$apply" || atf_fail "$(cat apply.out)"
+	atf_check_equal x "$(cat "$P/g")"
+	for s in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
+		atf_check -o ignore sbxctl rm --discard "$s"
+	done
 	int_end
 }
 
