@@ -176,7 +176,6 @@ job_child_feed(struct job *j)
 	static const char *const	words[] = {
 		"view", "layer", "stage", "real"
 	};
-	struct m_LFD			lfd;
 	int				i;
 
 	if (j->land == NULL || !j->greeted || !j->files)
@@ -192,9 +191,10 @@ job_child_feed(struct job *j)
 		feed_bytes(j);
 	}
 	for (i = JOBFD_VIEW; i <= JOBFD_REAL && j->buf == NULL; i++) {
+		struct m_LFD	lfd = { .kind = words[i - JOBFD_VIEW] };
+
 		if (j->fd[i] == -1)
 			continue;
-		lfd.kind = words[i - JOBFD_VIEW];
 		peer_send(j->land, MSG_LFD, j->id, j->fd[i], &lfd);
 		j->fd[i] = -1;
 	}

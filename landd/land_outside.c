@@ -26,7 +26,7 @@ land_outside(struct land *l)
 		.tell = outside_tell, .arg = l
 	};
 	struct unveil	*u;
-	struct m_COUNTED sum;
+	struct m_COUNTED sum = { 0 };
 
 	o.view = land_receive_fd(l, "view");
 	o.layer = land_receive_fd(l, "layer");

@@ -91,7 +91,7 @@ relay_hangup(struct relay *r, int sig)
 static void
 relay_resize(struct relay *r)
 {
-	struct m_RESIZE	body;
+	struct m_RESIZE	body = { 0 };
 
 	if (!terminal_size(STDIN_FILENO, &body.rows, &body.cols) ||
 	    (body.rows == r->rows && body.cols == r->cols))

@@ -217,8 +217,8 @@ void
 client_feed(struct client *c)
 {
 	struct history	*h = &c->task->history;
-	struct m_DATA	 m;
-	struct m_GAP	 gap;
+	struct m_DATA	 m = { 0 };
+	struct m_GAP	 gap = { 0 };
 
 	client_announce(c);
 	while (peer_queued(c->peer) < OUTPUT_HIGH &&

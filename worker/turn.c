@@ -25,7 +25,7 @@ void
 turn_settle(struct task *t)
 {
 	struct client	*c, *holder = turn_holder(t);
-	struct m_TURN	 m;
+	struct m_TURN	 m = { 0 };
 
 	if (holder == NULL || !t->tty)
 		return;
