@@ -66,6 +66,8 @@ pager_begin(void)
 	pager_stdout = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (pager_stdout == -1 || (pager = fork()) == -1) {
 		pager = 0;
+		if (pager_stdout != -1)
+			close(pager_stdout);
 		close(end[0]);
 		close(end[1]);
 		return;

@@ -127,3 +127,16 @@ sbx_state_check() {
 		fi
 	done
 }
+
+# sbx_fake KIND: sbxctl's scripted suite (regress/sbxctl/fake.c) listens on the
+# state's socket; its pid is in $fake. What it plays is in FAKE and the like.
+sbx_fake() {
+	"$SBX_BUILDDIR/regress/sbxctl/fake" "$1" &
+	fake=$!
+	sbx_fake_n=0
+	until [ -S "$SBX_STATE/sbxd.sock" ]; do
+		sbx_fake_n=$((sbx_fake_n + 1))
+		[ "$sbx_fake_n" -lt 100 ] || atf_fail "no scripted suite"
+		sleep 0.05
+	done
+}

@@ -199,14 +199,7 @@ offer_begin() {
 	mkdir -p tree/sub "tree/a b"
 	: >tree/file
 	sbx_user user
-	FAKE=names "$SBX_BUILDDIR/regress/sbxctl/fake" suite &
-	fake=$!
-	n=0
-	until [ -S "$SBX_STATE/sbxd.sock" ]; do
-		n=$((n + 1))
-		[ $n -lt 100 ] || atf_fail "no scripted suite"
-		sleep 0.05
-	done
+	FAKE=names sbx_fake suite
 }
 # offer_alone SHELL: without a suite nothing, and none is started.
 offer_alone() {

@@ -3,15 +3,7 @@
 
 # fake_start [WORDS]
 fake_start() {
-	FAKE=${1-} FAKE_PROJECT=$SBX_SCRATCH/project \
-	    "$SBX_BUILDDIR/regress/sbxctl/fake" suite &
-	fake=$!
-	n=0
-	until [ -S "$SBX_STATE/sbxd.sock" ]; do
-		n=$((n + 1))
-		[ $n -lt 100 ] || atf_fail "no scripted suite"
-		sleep 0.05
-	done
+	FAKE=${1-} FAKE_PROJECT=$SBX_SCRATCH/project sbx_fake suite
 	mkdir -p "$SBX_SCRATCH/project/sub"
 }
 fake_stop() {

@@ -2,14 +2,7 @@
 # right exit status, in bounded time, and nothing else is started.
 
 fake_start() {
-	"$SBX_BUILDDIR/regress/sbxctl/fake" "$1" &
-	fake=$!
-	n=0
-	until [ -S "$SBX_STATE/sbxd.sock" ]; do
-		n=$((n + 1))
-		[ $n -lt 100 ] || atf_fail "no scripted suite"
-		sleep 0.05
-	done
+	sbx_fake "$1"
 }
 fake_stop() {
 	kill "$fake"
