@@ -150,7 +150,7 @@ sys_make(int face)
 int
 fresh_make(struct fresh *f)
 {
-	f->dev = f->sys = f->tmp = f->run = -1;
+	f->dev = f->sys = f->tmp = f->run = f->proc = f->pidns = -1;
 	if ((f->face = face_make()) != -1 &&
 	    (f->dev = dev_make()) != -1 &&
 	    (f->sys = sys_make(f->face)) != -1 &&

@@ -24,6 +24,8 @@ const char *sys_over(const char *path);
 struct fresh {
 	int	face;		/* see point.h */
 	int	dev, sys, tmp, run;
+	/* -1: none; of the pid namespace that the next session may have. */
+	int	proc, pidns;
 };
 
 /* -1: a fault, and nothing of it is left open. */
@@ -39,9 +41,11 @@ enum dev_kind dev_kind(const char *path);
  * told or from inside of it. */
 bool	proc_is_named(void);
 int	proc_new(int pidns);
-/* pidns: checked to be a session's. */
-int	proc_attach(int tree, int face, int pidns);
 int	pidns_check(int pidns);
+/* The namespace is taken over. What does not become of it is made later. */
+void	proc_early(struct fresh *, int pidns);
+/* pidns: checked to be a session's. That one's, or else a new one. */
+int	proc_attach(struct fresh *, int tree, int pidns);
 
 /*
  * What of the host's /run has to be there: the file that /etc/resolv.conf

@@ -133,11 +133,12 @@ proc_is_named(void)
 	return (r != EINVAL);
 }
 
-int
-proc_attach(int tree, int face, int pidns)
+/* With all that is sealed and covered in it. */
+static int
+proc_make(int face, int pidns)
 {
 	size_t	i;
-	int	proc, point, r;
+	int	proc, r;
 
 	proc = fs_base(proc_new(pidns), "/proc");
 	if (proc == -1)
@@ -149,13 +150,47 @@ proc_attach(int tree, int face, int pidns)
 	    i < sizeof(proc_covered) / sizeof(proc_covered[0]); i++)
 		r = face_cover(face, proc, proc_covered[i]);
 	if (r == 0)
-		proc = fs_lift(proc, "/proc");
-	if (r == 0 && proc != -1 &&
-	    (point = point_open(tree, "/proc", true, true)) != -1) {
-		r = fs_attach(proc, point, "/proc");
+		return (fs_lift(proc, "/proc"));
+	fs_end(proc);
+	return (-1);
+}
+
+static void
+proc_drop(struct fresh *f)
+{
+	if (f->proc != -1)
+		fs_end(f->proc);
+	if (f->pidns != -1)
+		close(f->pidns);
+	f->proc = f->pidns = -1;
+}
+
+void
+proc_early(struct fresh *f, int pidns)
+{
+	proc_drop(f);
+	f->pidns = pidns;
+	if (pidns_check(pidns) == -1 ||
+	    (f->proc = proc_make(f->face, pidns)) == -1)
+		proc_drop(f);
+	fault_clear();
+}
+
+int
+proc_attach(struct fresh *f, int tree, int pidns)
+{
+	int	point, r = -1;
+
+	if (f->proc != -1 && !fs_same(f->pidns, pidns))
+		proc_drop(f);
+	if (f->proc == -1 &&
+	    (f->proc = proc_make(f->face, pidns)) == -1)
+		return (-1);
+	if ((point = point_open(tree, "/proc", true, true)) != -1) {
+		r = fs_attach(f->proc, point, "/proc");
 		close(point);
-	} else
-		r = -1;
-	close(proc);
+	}
+	close(f->proc);
+	f->proc = -1;
 	return (r);
 }

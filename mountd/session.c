@@ -253,6 +253,13 @@ mountd_on_sfd(struct peer *p, struct msg *msg)
 }
 
 static void
+mountd_on_spare(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	spare_pidns(msg_take_fd(msg));
+}
+
+static void
 session_ask(struct msg *msg, const char *sid, int (*run)(struct child *))
 {
 	struct session	*s;
@@ -409,6 +416,7 @@ mountd_on_explain(struct peer *p, struct msg *msg)
 const struct handler session_table[] = {
 	{ MSG_PREP,	PERMIT_ALWAYS,	mountd_on_prep },
 	{ MSG_SFD,	PERMIT_ALWAYS,	mountd_on_sfd },
+	{ MSG_SPARE,	PERMIT_ALWAYS,	mountd_on_spare },
 	{ MSG_REFRESH,	PERMIT_ALWAYS,	mountd_on_refresh },
 	{ MSG_RELEASE,	PERMIT_ALWAYS,	mountd_on_release },
 	{ MSG_VIEW,	PERMIT_ALWAYS,	mountd_on_view },

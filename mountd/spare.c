@@ -24,11 +24,32 @@
 
 static struct event	*timer;
 static struct job	*spare;
+static int		 pidns = -1;	/* spawn's spare pair's */
 
 /*
- * In the child. The clock of a request runs from when there is one. What was
- * in the way now need not be when a session comes: then it makes its own.
+ * In the child: up to what says whose it is. The clock of a request runs from
+ * when there is one.
  */
+static bool
+spare_wait(struct child *c, struct fresh *f, struct msg *msg)
+{
+	const char	*why;
+
+	for (;;) {
+		alarm(0);
+		if (imsg_recv(&c->ib, msg, -1, &why) != 1)
+			return (false);
+		alarm(JOB_SECONDS);
+		if (msg->type != MSG_SPARE)
+			return (true);
+		if ((mountd.ways & WAY_STAGED) == 0)
+			proc_early(f, msg_take_fd(msg));
+		msg_free(msg);
+	}
+}
+
+/* What was in the way now need not be when a session comes: then it makes its
+ * own. */
 int
 spare_run(struct child *c)
 {
@@ -48,11 +69,9 @@ spare_run(struct child *c)
 	    (mountd.ways & WAY_STAGED) == 0 && early_make(&early) == 0)
 		c->early = &early;
 	fault_clear();
-	alarm(0);
-	if (imsg_recv(&c->ib, &store, -1, &why) != 1 ||
+	if (!spare_wait(c, &fresh, &store) ||
 	    imsg_recv(&c->ib, &prep, -1, &why) != 1)
 		_exit(0);	/* the parent is gone */
-	alarm(JOB_SECONDS);
 	if (store.type != MSG_SFD || prep.type != MSG_PREP)
 		fatalx("a spare was sent %s and %s", proto_name(store.type),
 		    proto_name(prep.type));
@@ -64,6 +83,26 @@ spare_run(struct child *c)
 	return (prep_run(c));
 }
 
+/* One at a time: a child that does not read has enough of them. */
+static void
+spare_tell(void)
+{
+	if (spare == NULL || spare->child == NULL || pidns == -1 ||
+	    peer_queued(spare->child) > 0)
+		return;
+	peer_send(spare->child, MSG_SPARE, 0, pidns, NULL);
+	pidns = -1;
+}
+
+void
+spare_pidns(int fd)
+{
+	if (pidns != -1)
+		close(pidns);
+	pidns = fd;
+	spare_tell();
+}
+
 static void
 spare_on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -73,8 +112,10 @@ spare_on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	(void)arg;
 	/* Without one the next start forks by itself. */
-	if (spare == NULL && (spare = job_start(NULL, &msg, spare_run)) != NULL)
-		job_await(spare, false);
+	if (spare != NULL || (spare = job_start(NULL, &msg, spare_run)) == NULL)
+		return;
+	job_await(spare, false);
+	spare_tell();
 }
 
 void
@@ -110,6 +151,7 @@ spare_take(struct session *s, const struct msg *msg)
 	struct job		*j = spare;
 	int			 fd;
 
+	spare_pidns(-1);	/* its pair is taken too */
 	if (j == NULL || j->child == NULL || j->reaped ||
 	    (fd = fcntl(s->store, F_DUPFD_CLOEXEC, 0)) == -1)
 		return (false);

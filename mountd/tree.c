@@ -240,7 +240,7 @@ place_instead(struct tree *t, const struct want *w, const struct place *p)
 	fault_clear();
 	if (plan_holds(w, path))
 		return (0);
-	return (face_cover(t->face, t->root, path));
+	return (face_cover(t->fresh->face, t->root, path));
 }
 
 static int
@@ -276,7 +276,7 @@ tree_faces(struct tree *t, bool proc)
 	for (i = 0; i < hs->n; i++)
 		if ((!hs->v[i].gone || mode_user()) &&
 		    path_within("/proc", hs->v[i].path) == proc &&
-		    face_cover(t->face, t->root, hs->v[i].path) == -1)
+		    face_cover(t->fresh->face, t->root, hs->v[i].path) == -1)
 			return (-1);
 	return (0);
 }
@@ -304,7 +304,7 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 	size_t	i, j;
 
 	t->root = -1;
-	t->face = f->face;
+	t->fresh = f;
 	for (i = 0; i < CLONE_COUNT; i++)
 		for (j = 0; j < 2; j++)
 			t->clone[i][j] = -1;
@@ -317,7 +317,7 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 			return (-1);
 	if (tree_clones(t) == -1)
 		return (-1);
-	if (sockets_cover(&t->plan, t->face, t->root) == -1)
+	if (sockets_cover(&t->plan, t->fresh->face, t->root) == -1)
 		return (-1);
 	return (tree_faces(t, false));
 }
@@ -325,7 +325,7 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 int
 tree_finish(struct tree *t, int pidns)
 {
-	if (proc_attach(t->root, t->face, pidns) == -1 ||
+	if (proc_attach(t->fresh, t->root, pidns) == -1 ||
 	    tree_faces(t, true) == -1)
 		return (-1);
 	t->root = fs_lift(t->root, "the tree");

@@ -31,7 +31,8 @@ struct tree {
 	struct build	 b;
 	struct plan	 plan;
 	int		 store;		/* STATE/s/ID */
-	int		 root, face;	/* the face is the fresh mounts' */
+	struct fresh	*fresh;
+	int		 root;
 	int		 clone[CLONE_COUNT][2];	/* ours, the worker's */
 	struct kept	*kept;		/* one of each further overlay */
 	size_t		 nkept;

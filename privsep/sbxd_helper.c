@@ -78,6 +78,14 @@ spawn_on_sfd(struct peer *p, struct msg *msg)
 	peer_send(s->worker, MSG_SFD, 0, fd, sfd);
 }
 
+/* mountd's part of what is made beforehand. */
+static void
+spawn_on_spare(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	peer_send(sbxd.helper[H_MOUNTD], MSG_SPARE, 0, msg_take_fd(msg), NULL);
+}
+
 static void
 spawn_on_started(struct peer *p, struct msg *msg)
 {
@@ -459,6 +467,7 @@ spawn_on_swept(struct peer *p, struct msg *msg)
 static const struct handler spawn_table[] = {
 	{ MSG_SFD, PERMIT_ALWAYS, spawn_on_sfd },
 	{ MSG_STARTED, PERMIT_ALWAYS, spawn_on_started },
+	{ MSG_SPARE, PERMIT_ALWAYS, spawn_on_spare },
 	{ MSG_SENDED, PERMIT_ALWAYS, spawn_on_sended },
 	{ MSG_KILLED, PERMIT_ALWAYS, spawn_on_killed },
 	{ MSG_FROZEN, PERMIT_ALWAYS, spawn_on_frozen },

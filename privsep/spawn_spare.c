@@ -4,6 +4,7 @@
  * while nobody waits. Whose it will be, and what may have changed until then
  * (mounts, the host's name, the network), comes with START.
  */
+#include <fcntl.h>
 #include <string.h>
 
 #include "../common/log.h"
@@ -18,6 +19,16 @@
 static struct event	*timer;
 static struct live	*spare;
 
+/* mountd can make its /proc beforehand too. */
+static void
+spare_tell(void)
+{
+	int	fd;
+
+	if ((fd = fcntl(spare->pidns, F_DUPFD_CLOEXEC, 0)) != -1)
+		peer_send(spawn.sbxd, MSG_SPARE, 0, fd, NULL);
+}
+
 static void
 spare_on_timer(evutil_socket_t fd, short what, void *arg)
 {
@@ -27,8 +38,12 @@ spare_on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	(void)arg;
 	/* Without one the next start makes its own, and says what failed. */
-	if (spare == NULL && (spare = live_make(&step)) == NULL)
+	if (spare != NULL)
+		return;
+	if ((spare = live_make(&step)) == NULL)
 		log_warn("no processes made beforehand: %s", step);
+	else
+		spare_tell();
 }
 
 static void
