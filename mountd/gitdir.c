@@ -23,9 +23,8 @@ layer_is_idle(int store)
 	char		at[PATH_MAX];
 	unsigned int	n = LAYER_ROOT;
 
-	return (layer_is_pristine(store) &&
-	    (layer_outside(store, &n, at) == 0 ||
-	    !layer_git_elsewhere(store)));
+	return (layer_is_pristine(store) && (!layer_git_elsewhere(store) ||
+	    layer_outside(store, &n, at) == 0));
 }
 
 /* A layer's upper folder, and the folder of the machine that it lies on. */

@@ -147,6 +147,24 @@ layer_half(int dir, const char *name)
 }
 
 int
+layer_halves(int store, const char *name)
+{
+	int	dir, u = -1, w = -1;
+
+	if ((dir = layer_half(store, name)) == -1)
+		return (-1);
+	if ((w = layer_half(dir, "w")) != -1) {
+		u = layer_half(dir, "u");
+		close(w);
+	}
+	close(dir);
+	if (u == -1)
+		return (-1);
+	close(u);
+	return (0);
+}
+
+int
 layer_make(int store, const char *name, const char *path, int lower,
     struct layer *l)
 {
@@ -195,6 +213,7 @@ layer_open(int store, const char *path, int lower, struct layer *l)
 		r = l->u == -1 || l->w == -1 ? -1 : 0;
 	} else {
 		snprintf(name, sizeof(name), "%u", l->n);
+		stock_give(store, name);
 		r = layer_make(store, name, path, lower, l);
 	}
 	if (r == 0)

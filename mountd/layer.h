@@ -26,6 +26,13 @@ int	layer_open(int store, const char *path, int lower, struct layer *);
 /* By that name in the folder. -1: errno, and what there is of it is there. */
 int	layer_make(int store, const char *name, const char *path, int lower,
 	    struct layer *);
+/* Its two folders only. -1: errno. */
+int	layer_halves(int store, const char *name);
+/* stock.c: some of those made beforehand, for this process's next layers; one
+ * put there, if any is left; and what such a process has left. */
+void	stock_make(void);
+void	stock_give(int store, const char *layer);
+void	stock_sweep(pid_t);
 /* Its number: 1 found, 0 there is none, -1 fault. */
 int	layer_find(int store, const char *path, unsigned int *n);
 /* u of a layer that is there. */

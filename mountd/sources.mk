@@ -2,7 +2,7 @@ mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/told.c mountd/job.c \
 		mountd/fault.c mountd/fs.c mountd/inside.c mountd/stage.c mountd/at.c mountd/attr.c \
 		mountd/copy.c mountd/rm.c \
 		mountd/mounts.c mountd/resolve.c mountd/hide.c mountd/mask.c \
-		mountd/layer.c mountd/overlay.c mountd/point.c \
+		mountd/layer.c mountd/stock.c mountd/overlay.c mountd/point.c \
 		mountd/fresh.c mountd/dev.c mountd/procfs.c \
 		mountd/runfiles.c mountd/rest.c mountd/snap.c mountd/sockets.c mountd/xattr.c \
 		mountd/kind.c mountd/plan.c mountd/tree.c \

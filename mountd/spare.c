@@ -10,6 +10,7 @@
 #include "early.h"
 #include "fault.h"
 #include "fresh.h"
+#include "layer.h"
 #include "mountd.h"
 #include "spare.h"
 #include "stage.h"
@@ -69,6 +70,7 @@ spare_run(struct child *c)
 	    (mountd.ways & WAY_STAGED) == 0 && early_make(&early) == 0)
 		c->early = &early;
 	fault_clear();
+	stock_make();
 	if (!spare_wait(c, &fresh, &store) ||
 	    imsg_recv(&c->ib, &prep, -1, &why) != 1)
 		_exit(0);	/* the parent is gone */
@@ -173,6 +175,7 @@ spare_over(const struct job *j)
 	if (j != spare && !j->early)
 		return;
 	early_sweep(j->pid);
+	stock_sweep(j->pid);
 	if (j == spare)
 		spare = NULL;
 }
@@ -185,4 +188,5 @@ spare_end(void)
 	kill(spare->pid, SIGKILL);
 	waitpid(spare->pid, NULL, 0);
 	early_sweep(spare->pid);
+	stock_sweep(spare->pid);
 }

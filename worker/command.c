@@ -123,12 +123,14 @@ child_search(const struct strv *argv, char **envp, const char *path)
 		    dir, end == dir ? "" : "/", argv->v[0]);
 		if (n < 0 || (size_t)n >= sizeof(file))
 			continue;
+		/* Also where a folder may not be entered. */
+		if (access(file, F_OK) == -1)
+			continue;
 		step = child_exec(file, argv, envp);
 		if (step == STEP_INTERPRETER || (step == STEP_NOTEXEC &&
 		    errno != EACCES))
 			return (step);
-		/* EACCES is also said of a folder that may not be entered. */
-		if (step == STEP_NOTEXEC && access(file, F_OK) == 0) {
+		if (step == STEP_NOTEXEC) {
 			worst = step;
 			error = EACCES;
 		}
