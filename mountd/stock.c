@@ -23,13 +23,13 @@ static unsigned int	next, made;
 static void
 stock_name(pid_t pid, unsigned int n, char *name, size_t size)
 {
-	snprintf(name, size, ".%d.%u", (int)pid, n);
+	snprintf(name, size, ".stock.%d.%u", (int)pid, n);
 }
 
 void
 stock_make(void)
 {
-	char	name[32];
+	char	name[40];
 
 	for (made = 0; made < STOCK; made++) {
 		stock_name(getpid(), made, name, sizeof(name));
@@ -42,7 +42,7 @@ stock_make(void)
 void
 stock_give(int store, const char *layer)
 {
-	char	name[32];
+	char	name[40];
 
 	if (next == made)
 		return;

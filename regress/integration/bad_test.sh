@@ -265,7 +265,7 @@ lacks()
 	done
 	atf_check -s exit:1 -o match:"^fail  *state .*lacks.*$2" \
 	    -o match:'mend what says fail' sbxctl doctor
-	atf_check -o empty find "$1/s/s" -mindepth 1 -name '????????????'
+	atf_check -o empty find "$1/s/s" -mindepth 1 -name '[^.]???????????'
 	int_wait sh -c 'umount "$0" 2>/dev/null' "$1"
 }
 state_lacks_one()

@@ -231,6 +231,45 @@ spare_body()
 	int_end
 }
 
+atf_test_case procfs
+procfs_head()
+{
+	atf_set descr "/proc made beforehand, of the pid namespace of the pair \
+that waits: taken, or made anew where that pair has died"
+	atf_set require.user root
+	atf_set timeout 60
+}
+# proc_made: of a session's /proc, before or after the session was asked for.
+proc_made() {
+	now=$(date +%s.%N)
+	made=$(run -- sh -c 'test "$(cat /proc/1/comm)" = sbx-init &&
+	    test "$(ls -d /proc/[0-9]* | wc -l)" -lt 6 &&
+	    test -d /proc/$$ && ! test -s /proc/kallsyms &&
+	    ! sh -c "echo 1 >/proc/sys/kernel/printk" 2>/dev/null &&
+	    stat -c %.9Z /proc')
+	[ -n "$made" ] || atf_fail "no /proc as it should be"
+	awk -v m="$made" -v n="$now" 'BEGIN { print m < n ? "early" : "late" }'
+}
+procfs_body()
+{
+	int_begin
+	int_who user
+	int_suites=1
+	for i in 1 2; do
+		spare
+		int_wait int_spares
+		sleep 0.1
+		atf_check_equal early "$(proc_made)"
+	done
+	spare
+	int_wait int_spares
+	sleep 0.1
+	kill -9 $(pgrep -x sbx-spare)
+	atf_check_equal late "$(proc_made)"
+	int_state_check
+	int_end
+}
+
 # early CHANGE [OPTION...] COMMAND...: a kept session that a spare child gets
 # after CHANGE; early_is: the overlay of "/" that it had made was taken, or
 # made anew.
@@ -561,7 +600,7 @@ removed_body()
 atf_init_test_cases()
 {
 	for c in sbxd spawn netd mountd landd session starting spare \
-	    spareless early landing rollback ended unsealed removed; do
+	    spareless procfs early landing rollback ended unsealed removed; do
 		atf_add_test_case "$c"
 	done
 }

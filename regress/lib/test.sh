@@ -121,7 +121,7 @@ sbx_state_check() {
 	printf '%s\n' "$@" | sed '/^$/d' | sort >"$SBX_SCRATCH/.want"
 	for sbx_d in sbxd s; do
 		find "$SBX_STATE/$sbx_d" -mindepth 1 -maxdepth 1 -type d \
-		    -name '????????????' -printf '%f\n' | sort >"$SBX_SCRATCH/.have"
+		    -name '[^.]???????????' -printf '%f\n' | sort >"$SBX_SCRATCH/.have"
 		if ! diff "$SBX_SCRATCH/.want" "$SBX_SCRATCH/.have" >&2; then
 			atf_fail "$SBX_STATE/$sbx_d holds other sessions"
 		fi
