@@ -27,7 +27,8 @@ up(struct test_helper *h)
 
 static const uint32_t may[] = {
 	MSG_PREP, MSG_SFD, MSG_REFRESH, MSG_RELEASE, MSG_VIEW, MSG_CLEAN,
-	MSG_OUTSIDE, MSG_ERASE, MSG_PROBE, MSG_MEASURE, MSG_EXPLAIN, 0
+	MSG_OUTSIDE, MSG_ERASE, MSG_PROBE, MSG_MEASURE, MSG_EXPLAIN,
+	MSG_SPARE, 0
 };
 static const struct scripted mountd = { .up = up, .may = may };
 
@@ -441,11 +442,21 @@ CASE(roots, "several roots: nested, the same, others than init opened")
 	drive_end();
 }
 
+/* The same as the one that /proc is made of beforehand. */
+static void
+spare_pidns(int fd)
+{
+	test_send(&drive_mountd, MSG_SPARE, 0, fcntl(fd, F_DUPFD_CLOEXEC, 0),
+	    NULL);
+	usleep(60000);	/* the child for it comes 20 ms after the last */
+}
+
 static void
 with_pidns(int fd)
 {
 	struct drive	d = { .uid = 1001, .gid = 1001 };
 
+	spare_pidns(fd);
 	drive_namespaces(&d);
 	drive_prep(&d);
 	drive_send_fd(&d, "pidns", 0, fd);
@@ -473,6 +484,17 @@ CASE(pidns, "a /proc of the host's, of somebody else's, of no namespace")
 	drive_namespaces(&d);
 	with_pidns(fcntl(d.ns_user, F_DUPFD_CLOEXEC, 0));
 	drive_kill(&d);
+	/* Nor is it what a session gets that has another. */
+	ATF_REQUIRE((fd = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC)) !=
+	    -1);
+	spare_pidns(fd);
+	close(fd);
+	ATF_REQUIRE_MSG(drive_start(&d), "%s: %s", d.code, d.text);
+	ATF_CHECK_EQ(0, drive_sh(&d, "test -e /proc/1/status && "
+	    "test $(ls -d /proc/[0-9]* | wc -l) -lt 6"));
+	drive_kill(&d);
+	drive_release(&d);
+	drive_erase(&d);
 	/* One that root made, not spawn. */
 	ATF_REQUIRE_EQ(0, pipe2(p, O_CLOEXEC));
 	if ((pid = fork()) == 0) {
