@@ -215,7 +215,8 @@ ATF_TC_BODY(bad_spawn, tc)
 {
 	static const uint32_t	may[] = {
 		MSG_SFD, MSG_STARTED, MSG_SENDED, MSG_KILLED, MSG_FROZEN,
-		MSG_THAWED, MSG_TEXT, MSG_SWEPT, MSG_ERROR, 0
+		MSG_THAWED, MSG_TEXT, MSG_SWEPT, MSG_SPARE,
+		MSG_ERROR, 0
 	};
 
 	gone_bad("spawn", ROLE_SPAWN, may);
