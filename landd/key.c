@@ -52,22 +52,21 @@ key_make(int dir, const char *state, uid_t uid, gid_t gid)
 	if (syscall(SYS_renameat2, dir, "key.new", dir, "key",
 	    RENAME_NOREPLACE) == -1 && errno != EEXIST)
 		fatal("%s/landd/key", state);
-	if (fsync(dir) == -1)
-		fatal("syncing %s/landd", state);
 	explicit_bzero(key, sizeof(key));
 }
 
-void
+int
 key_load(const char *state, uid_t uid, gid_t gid, uint8_t key[KEY_LEN])
 {
 	uint8_t		more;
 	struct stat	st;
-	int		dir = key_folder(state, uid, gid), fd;
+	int		dir = key_folder(state, uid, gid), fd, made = -1;
 
 	fd = openat(dir, "key", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 	    O_CLOEXEC);
 	if (fd == -1 && errno == ENOENT) {
 		key_make(dir, state, uid, gid);
+		made = dir;
 		fd = openat(dir, "key", O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 		    O_CLOEXEC);
 	}
@@ -85,5 +84,17 @@ key_load(const char *state, uid_t uid, gid_t gid, uint8_t key[KEY_LEN])
 	if (fchown(fd, uid, gid) == -1)
 		fatal("owner of %s/landd/key", state);
 	close(fd);
-	close(dir);
+	if (made == -1)
+		close(dir);
+	return (made);
+}
+
+void
+key_settle(int made)
+{
+	if (made == -1)
+		return;
+	if (fsync(made) == -1)
+		fatal("syncing the folder of the new key, landd in the state");
+	close(made);
 }

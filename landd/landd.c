@@ -73,27 +73,29 @@ static const struct peer_ops spawn_ops = {
 };
 
 /* While still root: the key, and our end of the channel to spawn. */
-static void
+static int
 landd_suite(struct imsgbuf *ib, struct drop *drop, int *channel)
 {
 	const struct m_SUITE	*suite;
 	struct msg		 msg;
+	int			 made;
 
 	proc_expect(ib, MSG_SUITE, &msg);
 	suite = msg.body;
 	proc_suite_ids(suite, UID_LANDD, drop);
-	key_load(suite->state, drop->uid, drop->gid, landd.key);
+	made = key_load(suite->state, drop->uid, drop->gid, landd.key);
 	msg_free(&msg);
 	proc_expect(ib, MSG_CHANNEL, &msg);
 	*channel = msg_take_fd(&msg);
 	msg_free(&msg);
+	return (made);
 }
 
 int
 main(void)
 {
 	struct drop	drop = { .keep = 0 };
-	int		channel;
+	int		channel, made;
 
 	proc_begin("landd", PROC_FD + 1);
 	mode_begin();
@@ -107,7 +109,7 @@ main(void)
 	/* Until the loop runs messages are taken one by one. */
 	peer_pause(landd.sbxd);
 	proc_hello(&landd.sbxd->ib, ROLE_LANDD, ROLE_SBXD);
-	landd_suite(&landd.sbxd->ib, &drop, &channel);
+	made = landd_suite(&landd.sbxd->ib, &drop, &channel);
 	landd.spawn = peer_new(landd.base, channel, ROLE_LANDD, ROLE_SPAWN,
 	    &spawn_ops, NULL);
 	if (landd.spawn == NULL)
@@ -118,7 +120,9 @@ main(void)
 	/* No file at all: what it writes to is handed in. */
 	unveil_end(unveil_begin());
 	pledge(PLEDGE_LANDD);
+	/* The others go on meanwhile. */
 	peer_send(landd.sbxd, MSG_READY, 0, -1, NULL);
+	key_settle(made);
 	peer_resume(landd.sbxd);
 	event_base_dispatch(landd.base);
 	fatalx("the event loop ended");

@@ -20,8 +20,11 @@ struct landd {
 };
 extern struct landd	landd;
 
-/* key.c: STATE/landd/key, made if it is not there; while still root. */
-void	key_load(const char *state, uid_t, gid_t, uint8_t[KEY_LEN]);
+/* key.c: STATE/landd/key, made if it is not there; while still root. What it
+ * gives is settled before anything is sealed: a key that a power cut could
+ * still take is not used. */
+int	key_load(const char *state, uid_t, gid_t, uint8_t[KEY_LEN]);
+void	key_settle(int made);
 
 /*
  * seal.c: who a session runs as and what a root of its is, under our MAC. The
