@@ -359,10 +359,9 @@ entry_list(struct walk *w, const struct item *it, struct found *fo, bool same)
 		found_free(fo);
 		return (0);
 	}
-	if (++w->nchanges > WALK_MAX) {
+	if (++w->nchanges > walk_max) {
 		found_free(fo);
-		errno = E2BIG;
-		return (walk_fail(w, it->path, "more than 262144 changes"));
+		return (walk_full(w, it->path, "changes"));
 	}
 	c->kind = entry_kind(c, same);
 	fo->vino = it->view ? WALK_INO(it->vst.st_ino) : 0;

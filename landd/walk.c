@@ -18,6 +18,8 @@ struct sides {
 	struct names	vn, rn, ln;
 };
 
+size_t	walk_max = WALK_MAX;
+
 int
 walk_fail(struct walk *w, const char *path, const char *what)
 {
@@ -40,16 +42,27 @@ walk_fail(struct walk *w, const char *path, const char *what)
 }
 
 int
+walk_full(struct walk *w, const char *path, const char *what)
+{
+	char	*shown = escape_name(path);
+
+	snprintf(w->why, w->whylen, "%s: more than %zu %s, which no review "
+	    "lists: resume the session and remove what need not be there, or "
+	    "drop all of it with 'sbxctl rm --discard'",
+	    shown != NULL ? shown : "?", walk_max, what);
+	free(shown);
+	errno = E2BIG;
+	return (-1);
+}
+
+int
 walk_skip(struct walk *w, const char *path, const char *class,
     const char *reason)
 {
 	struct skipped	*s;
 
-	if (w->nskipped == WALK_MAX) {
-		errno = E2BIG;
-		return (walk_fail(w, path, "more than 262144 entries that "
-		    "cannot be landed"));
-	}
+	if (w->nskipped == walk_max)
+		return (walk_full(w, path, "entries that cannot be landed"));
 	if ((s = calloc(1, sizeof(*s))) == NULL ||
 	    (s->path = strdup(*path == '\0' ? "." : path)) == NULL) {
 		free(s);

@@ -28,6 +28,7 @@
 
 #define WALK_TRIES	3		/* to read a file while it is written */
 #define WALK_MAX	262144		/* changes; skipped things */
+extern size_t	walk_max;		/* that, less in a test */
 #define WALK_FILE_MAX	(UINT64_C(16) << 30)	/* of data */
 #define WALK_HOLES_MAX	(UINT64_C(1) << 50)	/* and with its holes */
 
@@ -118,6 +119,7 @@ struct item {
 
 /* walk.c */
 int	walk_fail(struct walk *, const char *path, const char *what);
+int	walk_full(struct walk *, const char *path, const char *what);
 struct folder *walk_push(struct walk *, const struct item *, bool view,
 	    bool real, struct unit *, struct ignored *);
 int	walk_skip(struct walk *, const char *path, const char *class,

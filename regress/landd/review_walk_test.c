@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "landd/walk.h"
 #include "review_lib.h"
 
 ATF_TC_WITHOUT_HEAD(kinds);
@@ -472,6 +473,29 @@ ATF_TC_BODY(busy, tc)
 	review_free(&r);
 }
 
+/* More than a review lists: of what lands, and of what does not. */
+ATF_TC_WITHOUT_HEAD(many);
+ATF_TC_BODY(many, tc)
+{
+	struct review	r;
+
+	walk_max = 3;
+	review_begin(&r);
+	review_start(&r);
+	review_sh(&r, "cd V && echo 1 >a && echo 2 >b && echo 3 >c && "
+	    "mkfifo p q r");
+	ATF_REQUIRE_MSG(review_run(&r) == 0, "%s", r.why);
+	review_sh(&r, "cd V && echo 4 >d");
+	ATF_CHECK_EQ(review_run(&r), -1);
+	ATF_CHECK(strstr(r.why, ": more than 3 changes, which no review lists: "
+	    "resume the session") != NULL);
+	review_sh(&r, "cd V && rm d && mkfifo s");
+	ATF_CHECK_EQ(review_run(&r), -1);
+	ATF_CHECK(strstr(r.why, ": more than 3 entries that cannot be landed")
+	    != NULL);
+	review_free(&r);
+}
+
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, kinds);
@@ -488,5 +512,6 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, deep);
 	ATF_TP_ADD_TC(tp, stage_full);
 	ATF_TP_ADD_TC(tp, busy);
+	ATF_TP_ADD_TC(tp, many);
 	return (atf_no_error());
 }
