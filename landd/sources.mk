@@ -10,7 +10,7 @@ landing_SRCS =	landd/write.c landd/recover.c landd/plan.c landd/plan_dirs.c \
 		landd/forget.c landd/journal.c landd/baseline.c \
 		landd/records.c landd/tree.c landd/blocks.c
 # What makes the change set, the patch and the manifest, likewise.
-review_SRCS =	landd/changeset.c landd/walk.c landd/item.c landd/entry.c \
+review_SRCS =	landd/changeset.c landd/walk.c landd/fail.c landd/item.c landd/entry.c \
 		landd/unit.c landd/drift.c landd/settle.c landd/rename.c \
 		landd/names.c landd/origins.c landd/content.c landd/xattr.c \
 		landd/hide.c landd/ignore.c landd/wildmatch.c landd/tracked.c \

@@ -117,15 +117,19 @@ struct item {
 	struct stat	 vst, rst, lst;
 };
 
-/* walk.c */
+/* fail.c: -1, and why; the second where there are more than a review lists. */
 int	walk_fail(struct walk *, const char *path, const char *what);
 int	walk_full(struct walk *, const char *path, const char *what);
-struct folder *walk_push(struct walk *, const struct item *, bool view,
-	    bool real, struct unit *, struct ignored *);
 int	walk_skip(struct walk *, const char *path, const char *class,
 	    const char *reason);
 /* A real path that no landing of this set removes. */
 int	walk_keep(struct walk *, const struct item *);
+/* The item's real file differs: a copy of it may lie anywhere. */
+int	walk_seen(struct walk *, const struct item *);
+
+/* walk.c */
+struct folder *walk_push(struct walk *, const struct item *, bool view,
+	    bool real, struct unit *, struct ignored *);
 struct unit *unit_new(struct walk *, const char *path, enum unit_kind);
 struct ignored *ignored_new(struct walk *, const char *path);
 
@@ -133,9 +137,6 @@ struct ignored *ignored_new(struct walk *, const char *path);
 int	item_walk(struct walk *, struct item *);
 /* 1 the real index has the path, 0 not, -1 with why. */
 int	walk_tracked(struct walk *, const char *path);
-
-/* The item's real file differs: a copy of it may lie anywhere. */
-int	walk_seen(struct walk *, const struct item *);
 
 /* entry.c: a file or link on either side, to be compared and listed. */
 int	entry_walk(struct walk *, struct item *);
