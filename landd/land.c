@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -250,18 +251,52 @@ land_stale(struct land *l, const struct changeset *set)
  * SIGIO ends us in the middle of whatever it is. Never after a landing's commit
  * point: it is there whole sooner than after a recovery.
  */
+static void
+land_end_abandoned(int fd)
+{
+	struct pollfd	pfd = { .fd = fd };
+
+	if (poll(&pfd, 1, 0) == 1)
+		_exit(1);
+}
+
+/* The kernel tells of a message after it has queued it: one that was read
+ * before may be told of only now. */
+static void
+land_on_sigio(int sig)
+{
+	int	saved = errno;
+
+	(void)sig;
+	land_end_abandoned(PROC_FD);
+	errno = saved;
+}
+
+static void
+land_sigio(void)
+{
+	struct sigaction	sa = {
+		.sa_handler = land_on_sigio, .sa_flags = SA_RESTART
+	};
+
+	sigemptyset(&sa.sa_mask);
+	if (sigaction(SIGIO, &sa, NULL) == -1)
+		fatal("SIGIO");
+	if (fcntl(PROC_FD, F_SETOWN, getpid()) == -1)
+		fatal("F_SETOWN");
+}
+
 void
 land_abandonable(struct land *l, bool on)
 {
-	struct pollfd	pfd = { .fd = l->ib.fd };
-	int		flags;
+	int	flags;
 
 	if ((flags = fcntl(l->ib.fd, F_GETFL)) == -1 ||
 	    fcntl(l->ib.fd, F_SETFL, on ? flags | O_ASYNC :
 	    flags & ~O_ASYNC) == -1)
 		fatal("O_ASYNC");
-	if (on && poll(&pfd, 1, 0) == 1)
-		_exit(1);
+	if (on)
+		land_end_abandoned(l->ib.fd);
 }
 
 static void
@@ -331,8 +366,7 @@ main(void)
 		land_announce(&l);
 	land_kept(&l);
 	land_job(&l);
-	if (fcntl(l.ib.fd, F_SETOWN, getpid()) == -1)
-		fatal("F_SETOWN");
+	land_sigio();
 	land_confine(&l);
 	if (work_is(&l, "recover"))
 		land_recover(&l);
