@@ -20,11 +20,28 @@
 
 static int	infos = -1;	/* /proc/self/fdinfo */
 static bool	only;		/* nothing else keeps a session away */
+static bool	told;
+
+static void
+outside_try(void)
+{
+	socklen_t	len = sizeof(int);
+	int		sv[2], pidfd;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) == -1)
+		fatal("socketpair");
+	told = getsockopt(sv[0], SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0;
+	if (told)
+		close(pidfd);
+	close(sv[0]);
+	close(sv[1]);
+}
 
 int
 outside_begin(bool bare)
 {
 	only = bare && mode_user();
+	outside_try();
 	infos = open("/proc/self/fdinfo", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (infos == -1)
 		fatal("/proc/self/fdinfo");
@@ -58,6 +75,12 @@ outside_read(int pidfd)
 		return (NULL);
 	return ("inside of a session, or of a container, a suite that runs "
 	    "outside of it is out of reach: call sbxctl outside");
+}
+
+bool
+outside_told(void)
+{
+	return (told);
 }
 
 const char *

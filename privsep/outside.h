@@ -17,5 +17,6 @@ int	outside_begin(bool bare);
 /* NULL, or why who connected this socket is none for a client. Kernels before
  * 6.5 cannot tell: NULL, unless the socket is bare. */
 const char *outside_refuses(int fd);
+bool	outside_told(void);	/* the kernel can tell */
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "../common/log.h"
 #include "mode.h"
+#include "outside.h"
 #include "sbxd.h"
 
 /* Who waits for the helpers' lines. */
@@ -39,11 +40,59 @@ doctor_mode(struct client *c, uint32_t id)
 		    "role");
 }
 
+/* What a version of it brought, and what holds without. */
+static const struct {
+	int		 abi;
+	const char	*without;
+} landlock[] = {
+	{ 6, "abstract sockets of the host can be reached, but with "
+	    "--no-network (before Linux 6.12)" },
+	{ 3, "a review's program that has fallen could empty files of its "
+	    "project (before Linux 6.2)" },
+	{ 2, "FIFOs can be written to where no overlay lies (before Linux "
+	    "5.19)" },
+};
+
+static void
+doctor_landlock(struct client *c, uint32_t id)
+{
+	char	text[512] = "";
+	size_t	i;
+
+	if (sbxd.landlock == 0)
+		strlcpy(text, "not in this kernel: less confines the suite",
+		    sizeof(text));
+	for (i = 0; i < sizeof(landlock) / sizeof(landlock[0]); i++) {
+		if (sbxd.landlock >= landlock[i].abi)
+			continue;
+		if (text[0] != '\0')
+			strlcat(text, "; ", sizeof(text));
+		strlcat(text, landlock[i].without, sizeof(text));
+	}
+	if (text[0] == '\0')
+		doctor_line(c, id, "ok", "landlock", "with scopes: abstract "
+		    "sockets of the host are out of reach");
+	else
+		doctor_line(c, id, "warn", "landlock", text);
+}
+
+static void
+doctor_clients(struct client *c, uint32_t id)
+{
+	if (outside_told())
+		doctor_line(c, id, "ok", "clients", "who connects from inside "
+		    "of a session or a container is known, and refused, but "
+		    "for root");
+	else
+		doctor_line(c, id, "warn", "clients", "this kernel does not "
+		    "tell who connects from inside of a session or a "
+		    "container (before Linux 6.5): that the socket is not "
+		    "shown there is all that keeps them away");
+}
+
 static void
 doctor_own(struct client *c, uint32_t id)
 {
-	int	abi = sbxd.landlock;
-
 	doctor_line(c, id, "ok", "state", sbxd.conf.state);
 	if (sbxd.cgroup[0] != '\0')
 		doctor_line(c, id, "ok", "cgroup", "v2: sessions are frozen "
@@ -58,15 +107,8 @@ doctor_own(struct client *c, uint32_t id)
 		    "that means to undoes; mount it by: mount -t cgroup2 none "
 		    "/sys/fs/cgroup/unified");
 	doctor_mode(c, id);
-	if (abi >= 6)
-		doctor_line(c, id, "ok", "landlock", "with scopes: abstract "
-		    "sockets of the host are out of reach");
-	else
-		doctor_line(c, id, "warn", "landlock", abi == 0 ? "not in "
-		    "this kernel: less confines the suite, and abstract "
-		    "sockets of the host can be reached" : "without scopes "
-		    "(kernel before 6.12): abstract sockets of the host can "
-		    "be reached");
+	doctor_landlock(c, id);
+	doctor_clients(c, id);
 }
 
 /* One asker after the other, as a probe makes mountd fork and mount; and one

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@
 
 /* What it still needs: attaching and pivoting, opening netlink sockets. */
 #define INIT_CAPS	(CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_NET_ADMIN))
+
+#define BECOME_HEARD	5000	/* ms, at most */
 
 /* In a user's own suite they are what the map makes of spawn's own; the groups
  * stay, and none may be given up. */
@@ -60,6 +63,18 @@ become_user(const struct m_BECOME *m)
 	return (prctl(PR_SET_DUMPABLE, 0));
 }
 
+/* Our end is known to spawn at once, who could tell the broker of it before
+ * the worker has told it why. The session's end is ours. */
+static noreturn void
+become_failed(struct init *in, const char *what)
+{
+	struct pollfd	pfd = { .fd = in->ib.fd };
+
+	init_error(in, 0, "init.failed", "%s: %m%s", what, init_filtered());
+	(void)poll(&pfd, 1, BECOME_HEARD);
+	_exit(1);
+}
+
 /* It is done, and these are the namespaces that spawn has not seen. */
 static void
 become_answer(struct init *in, struct imsgbuf *word, const struct m_BECOME *m)
@@ -74,7 +89,7 @@ become_answer(struct init *in, struct imsgbuf *word, const struct m_BECOME *m)
 
 	for (i = 0; i < sizeof(path) / sizeof(path[0]); i++) {
 		if ((fd = open(path[i], O_RDONLY | O_CLOEXEC)) == -1)
-			init_refuse(in, "init.failed", "%s: %m", path[i]);
+			become_failed(in, path[i]);
 		sfd.kind = kind[i];
 		if (imsg_send(word, MSG_SFD, 0, fd, &sfd) == -1)
 			_exit(1);	/* spawn is gone */
@@ -86,13 +101,14 @@ become_whose(struct init *in, struct imsgbuf *word, const struct m_BECOME *m)
 {
 	if (unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
 	    (m->isolated ? CLONE_NEWNET : 0)) == -1)
-		init_refuse(in, "init.failed", "making the session's "
-		    "namespaces: %m");
+		become_failed(in, "making the session's namespaces, "
+		    "unshare(2)");
 	if (become_user(m) == -1)
-		init_refuse(in, "init.failed", "becoming uid %llu: %m",
-		    (unsigned long long)m->uid);
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) == -1)
-		init_refuse(in, "init.failed", "a session keyring: %m");
+		become_failed(in, "becoming the session's user");
+	/* ENOSYS: this kernel has no keys that could be shared. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) == -1 &&
+	    errno != ENOSYS)
+		become_failed(in, "a session keyring, keyctl(2)");
 	become_answer(in, word, m);
 }
 

@@ -131,10 +131,12 @@ enter_tree(struct init *in)
 		init_refuse(in, "init.failed", "capset: %m");
 	if (syscall(SYS_move_mount, msg.fd, "", AT_FDCWD, "/",
 	    MOVE_MOUNT_F_EMPTY_PATH) == -1)
-		init_refuse(in, "tree.failed", "attaching the tree: %m");
+		init_refuse(in, "tree.failed", "attaching the tree, "
+		    "move_mount(2): %m%s", init_filtered());
 	if (fchdir(msg.fd) == -1 || syscall(SYS_pivot_root, ".", ".") == -1 ||
 	    umount2(".", MNT_DETACH) == -1 || chdir("/") == -1)
-		init_refuse(in, "tree.failed", "entering the tree: %m");
+		init_refuse(in, "tree.failed", "entering the tree, "
+		    "pivot_root(2): %m%s", init_filtered());
 	msg_free(&msg);
 }
 

@@ -65,6 +65,14 @@ init_refuse(struct init *in, const char *code, const char *fmt, ...)
 	_exit(1);
 }
 
+const char *
+init_filtered(void)
+{
+	return (errno == EPERM || errno == ENOSYS ? ": if the suite runs "
+	    "where system calls are filtered, as in a container, have them "
+	    "allowed" : "");
+}
+
 /* Waits as long as it takes: mountd keeps a deadline, and the worker one for
  * when nobody is attached; its end is an end of file here. */
 void

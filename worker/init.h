@@ -50,6 +50,8 @@ struct init {
 /* init.c. %m in the format is the system's reason. */
 noreturn void	init_refuse(struct init *, const char *code, const char *fmt,
 		    ...) __attribute__((format(printf, 3, 4)));
+/* By errno, behind it: what to do if a filter on the suite is the reason. */
+const char *init_filtered(void);
 void	init_error(struct init *, uint32_t n, const char *code, const char *fmt,
 	    ...) __attribute__((format(printf, 4, 5)));
 void	init_verror(struct init *, uint32_t n, const char *code,

@@ -4,6 +4,7 @@
  */
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <err.h>
 #include <errno.h>
@@ -13,6 +14,13 @@
 #include <unistd.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD	77
+#endif
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2	452
+#endif
 
 static const struct deny {
 	const char	*what;
@@ -26,6 +34,13 @@ static const struct deny {
 	{ "attach", SYS_move_mount, 4, 0, MOVE_MOUNT_T_EMPTY_PATH, EINVAL },
 	{ "mount", SYS_mount, -1, 0, 0, EPERM },
 	{ "open_tree", SYS_open_tree, -1, 0, 0, EPERM },
+	{ "landlock", SYS_landlock_create_ruleset, -1, 0, 0, EOPNOTSUPP },
+	{ "peerpidfd", SYS_getsockopt, 2, SO_PEERPIDFD, 0, ENOPROTOOPT },
+	/* As by a container's filter that was made before this call. */
+	{ "fchmodat2", SYS_fchmodat2, -1, 0, 0, EPERM },
+	{ "keyctl", SYS_keyctl, -1, 0, 0, EPERM },
+	{ "keys", SYS_keyctl, -1, 0, 0, ENOSYS },
+	{ "pivot_root", SYS_pivot_root, -1, 0, 0, EPERM },
 };
 
 #define FILTER_MAX	64

@@ -661,6 +661,53 @@ no_way_body()
 	int_end
 }
 
+atf_test_case without
+without_head()
+{
+	atf_set descr "no Landlock, nobody who tells who connects, no keys, a \
+call that a container's filter does not know: the main job and a mode land, \
+and doctor names it; what a session cannot do without refuses it by one line"
+	atf_set require.user root
+	atf_set timeout 120
+}
+without_job()
+{
+	odd_job
+	run --keep -- chmod 750 a.txt 2>job.err || atf_fail "$(cat job.err)"
+	int_kept job.err
+	atf_check -o match:'1 file landed' -e ignore \
+	    sbxctl apply --yes "$sid"
+	atf_check_equal 750 "$(stat -c %a "$P/a.txt")"
+	atf_check -o ignore sbxctl rm "$sid"
+	sbxctl doctor >doctor.out || atf_fail "$(cat doctor.out)"
+	atf_check -o match:'^warn +landlock +not in this kernel.*; abstract' \
+	    -o match:'^warn +clients .*before Linux 6.5' cat doctor.out
+}
+without_body()
+{
+	int_begin
+	int_who own
+	atf_check -o match:'^ok +landlock' -o match:'^ok +clients' sbxctl doctor
+	sbx_by='deny landlock,peerpidfd,fchmodat2,keys'
+	int_own_again
+	without_job
+	SBX_STATE=$int_root_state PATH=$int_path
+	sbx_suite_stop || atf_fail "sbxd does not end with 0"
+	int_suite
+	int_who root
+	without_job
+	for odd_call in keyctl pivot_root; do
+		sbx_by="deny $odd_call"
+		sbx_suite_stop || atf_fail "sbxd does not end with 0"
+		int_suite
+		int_refused 125 "$odd_call(2): Operation not permitted: if \
+the suite runs where system calls are filtered" run -- touch ran
+		atf_check test ! -e "$P/ran"
+		int_state_check
+	done
+	int_end
+}
+
 atf_test_case bare
 bare_head()
 {
@@ -745,7 +792,7 @@ bare_body()
 atf_init_test_cases()
 {
 	for c in mounts own copy container elsewhere linked \
-	    fresh ways no_way bare; do
+	    fresh ways no_way without bare; do
 		atf_add_test_case "$c"
 	done
 }
