@@ -142,10 +142,11 @@ probe_reason(const char *why)
 {
 	char	*text = NULL;
 
+	/* A tmpfs takes no attribute of a user's before Linux 6.6. */
 	if (asprintf(&text, "state folder %s: its filesystem (%s) can carry "
-	    "no layer: %s: move the state to ext4, xfs, btrfs or tmpfs "
-	    "(SBX_STATE names the folder)", shown(mountd.state), state_type(),
-	    why) == -1)
+	    "no layer: %s: move the state to %s (SBX_STATE names the folder)",
+	    shown(mountd.state), state_type(), why, mode_user() ?
+	    "ext4, xfs or btrfs" : "ext4, xfs, btrfs or tmpfs") == -1)
 		return (NULL);
 	return (text);
 }
