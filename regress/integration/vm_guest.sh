@@ -39,9 +39,10 @@ as() {
 	fi
 }
 
-# check NAME FUNCTION WHO: in a shell that stops at what fails.
+# check NAME FUNCTION WHO [BY]: in a shell that stops at what fails, which BY
+# starts as that one.
 check() {
-	if as "$3" bash -euo pipefail -xc ". /vm/guest; $2 $3" \
+	if "${4-as}" "$3" bash -euo pipefail -xc ". /vm/guest; $2 $3" \
 	    >/tmp/said 2>&1 </dev/null; then
 		echo "PASS $1 $3"
 	else
@@ -72,7 +73,8 @@ says() {
 }
 # soon COMMAND...: within some seconds.
 soon() {
-	local end=$((SECONDS + 20))
+	local end=$((SECONDS + 20)) was=+x
+	[[ $- != *x* ]] || was=-x
 	{ set +x; } 2>/dev/null
 	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$end" ] || {
@@ -82,20 +84,25 @@ soon() {
 		}
 		sleep 0.1
 	done
-	set -x
+	set "$was"
 }
 
-# A repository of one's own, $P.
+# A repository of one's own, $P. git takes its time here: one is made a user.
 project() {
+	local first=/tmp/repo.$EUID
+	[ -d "$first" ] || repository "$first"
 	P=$HOME/$1
-	mkdir -p "$P/src" "$P/hid"
-	printf 'one\ntwo\nthree\n' >"$P/a.txt"
-	echo gone >"$P/gone"
-	echo 'int x;' >"$P/src/main.c"
-	echo SECRET >"$P/hid/s"
-	echo SECRET >"$P/key"
-	(cd "$P" && git init -q && git add . && git commit -qm start)
+	cp -r "$first" "$P"
 	cd "$P" || return
+}
+repository() {
+	mkdir "$1" "$1/src" "$1/hid"
+	printf 'one\ntwo\nthree\n' >"$1/a.txt"
+	echo gone >"$1/gone"
+	echo 'int x;' >"$1/src/main.c"
+	echo SECRET >"$1/hid/s"
+	echo SECRET >"$1/key"
+	(cd "$1" && git init -q && git add . && git commit -qm start)
 }
 bytes() {
 	(cd "$P" && find . -path ./.git -prune -o -printf '%p %y %m %U %l\n' |
@@ -111,15 +118,18 @@ ways() {
 	grep -q "layers are named by /proc/self/fd" "$HOME/doctor"
 	grep -q "assembled in mountd's own mount namespace" "$HOME/doctor"
 	grep -q "made by a process of mountd's in its pid" "$HOME/doctor"
+	# What of Landlock it has not, and of sockets.
+	grep -Eq '^warn +landlock .*abstract.*6\.12.*6\.2\)' "$HOME/doctor"
+	grep -Eq '^warn +clients .*6\.5' "$HOME/doctor"
 	grep -q '^sessions can run here' "$HOME/doctor"
 }
 
-# job NAME [WORD...]: run, review, patch, land; sbxctl by those words.
+# run, review, patch, land.
 job() {
-	local by=("${@:2}") before
-	project "$1"
+	local before
+	project p
 	before=$(bytes)
-	"${by[@]}" sbxctl run --keep -- sh -ec '
+	sbxctl run --keep -- sh -ec '
 	    pwd -P; echo in >>a.txt; rm gone; mkdir n; echo n >n/n
 	    git mv -k none none; mv src/main.c src/moved.c; cat a.txt
 	    echo home >~/made; cat ~/made; echo t >/tmp/t; cat /tmp/t
@@ -154,9 +164,24 @@ t" cat "$HOME/out"
 	says . sbxctl rm --discard "$sid"
 	rm -rf "$HOME/clone" "$HOME/patch" "$P"
 }
-main_job() { job p; }
+# brief [WORD...]: the same in short; sbxctl by those words.
+brief() {
+	project b
+	"$@" sbxctl run --keep -- sh -ec 'echo in >>a.txt; rm gone; mkdir n
+	    mv src/main.c n; echo home >~/made; cat ~/made; test -d /proc/1
+	    test "$(ls /proc | grep -c "^[0-9]")" -le 6
+	    : >/dev/null' >"$HOME/out"
+	is home cat "$HOME/out"
+	is three tail -n 1 a.txt
+	[ ! -e "$HOME/made" ]
+	says '3 files landed' sbxctl apply --yes
+	is 'in int x;' sh -c 'echo $(tail -n 1 a.txt) $(cat n/main.c)'
+	[ ! -e gone ]
+	says . sbxctl rm --discard
+	rm -rf "$P"
+}
 # Without fsopen as well, as where a container's filter has it.
-mounted() { job q deny fsopen; }
+mounted() { brief deny fsopen; }
 
 hidden() {
 	local look='ls -A hid 2>/dev/null; cat hid/s key none 2>/dev/null;
@@ -231,14 +256,229 @@ live() {
 	rm -rf "$P"
 }
 
+# at STEPS COMMAND...: at a terminal with somebody who goes by these.
+at() {
+	printf '%b' "$1" >"$HOME/steps"
+	shift
+	TERM=xterm pty "$HOME/steps" "$@" >"$HOME/out" || {
+		local status=$?
+		cat "$HOME/out"
+		return "$status"
+	}
+}
+
 # At a terminal of its own.
 terminal() {
 	project t
-	# script(1) types what ends its input, which is echoed.
-	script -qec 'sbxctl run -- sh -c "echo; tty; ls /dev/pts"' \
-	    /dev/null </dev/null | tr -d '\r' | tail -n +2 >"$HOME/out"
-	is '/dev/pts/0 0 ptmx' sh -c "echo \$(cat '$HOME/out')"
+	at 'expect ptmx\nend\n' sbxctl run -- sh -c 'tty; ls /dev/pts'
+	is '/dev/pts/0 0 ptmx' sh -c "echo \$(tr -d '\\r' <'$HOME/out')"
 	rm -rf "$P"
+}
+
+# Two roots, of which one lies elsewhere: what lands in one leaves the other.
+roots() {
+	local q
+	HOME=/work project "q.$1"
+	q=$P
+	project r
+	sbxctl run --keep --repo "$P" --repo "$q" -- sh -ec 'echo in >>a.txt
+	    chmod 755 src/main.c; cd "$0"; echo in >>a.txt; rm gone
+	    mkdir n; mv src/main.c n' "$q"
+	sid=$(last)
+	says "^target *$q\$" sbxctl changes "$sid"
+	grep -q "^target *$P\$" "$HOME/got"
+	says "3 files landed in $q\$" sbxctl apply --yes --repo "$q" "$sid"
+	is 'in int x;' sh -c "echo \$(tail -n 1 $q/a.txt) \$(cat $q/n/main.c)"
+	[ ! -e "$q/gone" ]
+	is 'three 644' sh -c 'echo $(tail -n 1 a.txt; stat -c %a src/main.c)'
+	says "2 files landed in $P\$" sbxctl apply --yes --repo "$P" "$sid"
+	is 'in 755' sh -c 'echo $(tail -n 1 a.txt; stat -c %a src/main.c)'
+	says removed sbxctl rm "$sid"
+	rm -rf "$P" "$q"
+}
+
+# mounts WHO: by root, before there is a suite: every kind that needs no other
+# device, in the project m of that one's, and a filesystem in the home.
+mounts() {
+	local d h
+	h=$(as "$1" printenv HOME)
+	as "$1" bash -c '. /vm/guest; project m; mkdir ~/own
+	    mkdir bind robind over tmpfs ro deep proc; echo real >src/f
+	    : >file; : >sock'
+	mkdir /work/srv /work/over /work/over/u /work/over/w
+	echo real >/work/srv/f
+	as root sock listen /work/srv/s </dev/null >/dev/null
+	for d in m/tmpfs m/ro m/deep m/deep/in own; do
+		[ "$d" != m/deep/in ] || mkdir "$h/$d"
+		mount -t tmpfs -o mode=755 t "$h/$d"
+		echo real >"$h/$d/f"
+		chown --reference="$h" "$h/$d" "$h/$d/f"
+	done
+	mount -o remount,ro "$h/m/ro"
+	chown --reference="$h" /work/srv /work/srv/f /work/over/u
+	mount -t overlay -o "lowerdir=/work/srv,upperdir=/work/over/u,workdir=\
+/work/over/w" over "$h/m/over"
+	mount --bind /work/srv "$h/m/bind"
+	mount --bind /work/srv "$h/m/robind"
+	mount -o remount,bind,ro "$h/m/robind"
+	mount --bind /work/srv/f "$h/m/file"
+	mount --bind /work/srv/s "$h/m/sock"
+	mount -t proc proc "$h/m/proc"
+}
+unmounts() {
+	local d h
+	h=$(as "$1" printenv HOME)
+	for d in m/proc m/sock m/file m/robind m/bind m/over own m/deep/in \
+	    m/deep m/ro m/tmpfs; do
+		umount "$h/$d" || echo "FAIL something holds $h/$d"
+	done
+	rm -rf "$h/m" "$h/own" /work/srv /work/over
+}
+
+# tried PATH...: what a session can do to each, in the words of explain.
+tried() {
+	local p
+	for p in "$@"; do
+		if [ ! -e "$p" ]; then
+			echo "$p missing"
+		elif [ -d "$p" ]; then
+			[ -n "$(ls -A "$p")" ] || echo "$p covered"
+		elif [ ! -s "$p" ]; then
+			echo "$p covered"
+		elif (echo new >>"$p") 2>/dev/null; then
+			echo "$p shown"
+		else
+			echo "$p read-only"
+		fi
+	done
+}
+explained() {
+	local p
+	for p in "$@"; do
+		echo "$p $(sbxctl explain --json "$p" --repo "$P" |
+		    sed -n 's/^  "state": "\(.*\)",$/\1/p')"
+	done
+}
+submounts() {
+	local d deep=shown
+	# A user's own suite can put nothing on what has another one in it.
+	[ "$1" = root ] || deep=read-only
+	P=$HOME/m
+	cd "$P"
+	cat >"$HOME/want" <<-END
+		bind/f shown
+		tmpfs/f shown
+		over/f shown
+		deep/in/f shown
+		src/f shown
+		../own/f shown
+		deep/f $deep
+		ro/f read-only
+		robind/f read-only
+		file read-only
+		sock covered
+		proc covered
+		proc/1 missing
+	END
+	set -- $(cut -d ' ' -f 1 "$HOME/want")
+	sbxctl run --keep -- bash -c '. /vm/guest; tried "$@"' - "$@" \
+	    >"$HOME/out"
+	diff "$HOME/want" "$HOME/out"
+	set -- over/f deep/f robind/f sock proc/1
+	explained "$@" >"$HOME/out"
+	for d in "$@"; do
+		grep -x "$d .*" "$HOME/want"
+	done | diff - "$HOME/out"
+	sid=$(last)
+	for d in bind tmpfs over deep/in ../own deep ro robind; do
+		is real cat "$d/f"
+	done
+	says 'over .*not landed' sbxctl changes "$sid"
+	says '1 file landed' sbxctl apply --yes "$sid"
+	is 'real new' sh -c 'echo $(cat src/f)'
+	says . sbxctl rm --discard "$sid"
+}
+
+# walls_make: by root, outside: who listens, and who reads a FIFO that a user's
+# own suite shows as it is, for the mount beside it.
+walls_make() {
+	mkdir -m 777 /work/wall /work/wall/in
+	mkfifo -m 666 /work/wall/fifo
+	mkfifo /tmp/hold
+	mount -t tmpfs in /work/wall/in
+	exec 8<>/tmp/hold
+	sock listen /work/wall/sock @vm <&8 >/tmp/reached 8>&- &
+	listener=$!
+	cat /work/wall/fifo >/tmp/read 8>&- &
+	reader=$!
+	soon grep listening /tmp/reached
+}
+# What this kernel has of Landlock: FIFOs are shut, abstract sockets are not,
+# as doctor says.
+walls() {
+	local net
+	project w
+	for net in '' --no-network; do
+		sbxctl run $net -- bash -c 'cd /work/wall
+		    (echo byte 1<>fifo >&1) 2>&1; sock reach "$PWD/sock" @vm
+		    ! unshare -U true 2>/dev/null || echo a namespace
+		    mkdir ~/a ~/b; echo x >~/a/x; mv ~/a/x ~/b; cat ~/b/x
+		    awk "/^(CapEff|CapBnd|NoNewPrivs|Seccomp):/ { print \$2 }" \
+		    /proc/self/status' >"$HOME/out"
+		[ "$1" = root ] || grep -q 'fifo: Permission' "$HOME/out"
+		not grep 'sock reached' "$HOME/out"
+		grep -q "@vm $([ "$net" ] && echo ECONNREFUSED || echo reached)" \
+		    "$HOME/out"
+		is 'x 0000000000000000 0000000000000000 1 2' \
+		    sh -c "echo \$(tail -n 5 '$HOME/out')"
+	done
+	rm -rf "$P"
+}
+walls_stand() {
+	is 'listening reached @vm reached @vm' sh -c 'echo $(cat /tmp/reached)'
+	[ ! -s /tmp/read ]
+}
+walls_end() {
+	exec 8>&-
+	kill "$reader" "$listener"
+	wait "$reader" "$listener"
+	umount /work/wall/in
+	rm -r /work/wall
+}
+
+# A user's state in memory, where this kernel keeps no attribute of a user's.
+memory() {
+	project y
+	SBX_STATE=/tmp/state not says . sbxctl run -- touch ran
+	is 1 grep -c . "$HOME/got"
+	grep -q '(tmpfs).* it lacks user\.. attributes: .* ext4, xfs or btrfs (' \
+	    "$HOME/got"
+	rm -rf "$P"
+}
+
+# contained WHO COMMAND...: as that one on a root that is an overlay itself, as
+# in a container; of the disk only /work is there, as a volume.
+contained() {
+	unshare -m bash -ec '. /vm/guest
+	    mkdir -p /work/root
+	    mount -t tmpfs up /work/root
+	    mkdir /work/root/{u,w,new}
+	    mount -t overlay -o "lowerdir=/,upperdir=/work/root/u,workdir=\
+/work/root/w" root /work/root/new
+	    cd /work/root/new
+	    for d in proc dev sys run tmp; do
+		mount --rbind "/$d" "$d"
+	    done
+	    mount --bind /work work
+	    pivot_root . .
+	    umount -l .
+	    cd /
+	    SBX_STATE=/work/state.$1 as "$@"' - "$@"
+}
+container() {
+	is overlay sed -n 's,^[^/]*/ / .* - \([^ ]*\) .*,\1,p' \
+	    /proc/self/mountinfo
+	brief
 }
 
 # A user's session of root's suite.
@@ -253,6 +493,24 @@ other() {
 	sid=$(last)
 	says '2 files landed' sbxctl apply --yes "$sid"
 	is '1000 y' sh -c 'echo $(stat -c %u x) $(cat d/y)'
+	says . sbxctl rm --discard "$sid"
+	rm -rf "$P"
+}
+
+# Come and go at a session's terminal; another one beside it; a resume's.
+attached() {
+	project t
+	sid=$(TERM=xterm sbxctl new --keep -- sh -c 'echo begun
+	    while read -r l; do echo "got $l"; [ "$l" != go ] || exit 7; done')
+	at 'expect begun\nsend one\\n\nexpect got one\nsend \\x1c
+expect runs on\nend\n' sbxctl attach "$sid"
+	at 'expect /dev/pts/1\nsend two\\n\nexpect and two\nend\n' \
+	    sbxctl exec "$sid" sh -c 'tty; read -r l; echo and $l'
+	at 'expect got one\nsend go\\n\nexpect got go
+expect ended with status 7\nend\n' sbxctl attach "$sid" || [ $? -eq 7 ]
+	soon says "^$sid .*ended 7 " sbxctl ls
+	at 'expect /dev/pts/0\nsend three\\n\nexpect and three\nend\n' \
+	    sbxctl resume --keep "$sid" -- sh -c 'tty; read -r l; echo and $l'
 	says . sbxctl rm --discard "$sid"
 	rm -rf "$P"
 }
@@ -309,14 +567,26 @@ guest_main() {
 	state >/tmp/before
 	for who in root user; do
 		check doctor ways "$who"
-		check job main_job "$who"
+		check job job "$who"
 		check mounted mounted "$who"
 		check hidden hidden "$who"
 		check network network "$who"
 		check live live "$who"
 		check terminal terminal "$who"
 		check stays "stays_$who" "$who"
+		check roots roots "$who"
+		check attached attached "$who"
+		check container container "$who" contained
+		mounts "$who"
+		check submounts submounts "$who"
+		unmounts "$who"
 	done
+	check memory memory user
+	walls_make
+	check walls walls root
+	check walls walls user
+	check walls_stand walls_stand root
+	walls_end
 	check other other root
 	check left left root
 	echo DONE

@@ -1,6 +1,7 @@
 # Debian's own kernel, which is older than what the suite was made on, in a
-# virtual machine: the main job, hidden paths, networks and live sessions, as
-# root and as an ordinary user, by vm_guest.sh.
+# virtual machine: the main job, hidden paths, networks, live sessions, several
+# roots, mounts below a project, a root as a container's, as root and as an
+# ordinary user, by vm_guest.sh.
 # needs: network
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
@@ -9,9 +10,10 @@
 vm_modules="virtio virtio_ring virtio_pci virtio_pci_legacy_dev
     virtio_pci_modern_dev virtio_blk crc16 mbcache jbd2 crc32c_generic
     libcrc32c ext4 overlay"
-vm_commands="awk bash cat chown cp cut diff echo find git grep head id ls mkdir mount mv
-    pgrep ps rm rmdir script sed setpriv sh sha256sum sleep sort stat tail tee
-    test touch tr true tty xargs"
+vm_commands="awk bash cat chmod chown cp cut diff echo find git grep head id ls
+    mkdir mkfifo mount mv pgrep pivot_root printenv ps rm rmdir sed
+    setpriv sh sha256sum sleep sort stat tail tee test touch tr true tty umount
+    unshare xargs"
 
 vm_apt() {
 	apt-get -q -o APT::Sandbox::User=root "$@" >apt.log 2>&1
@@ -69,9 +71,12 @@ vm_disk() {
 	for vm_c in $vm_commands; do
 		# Not the shell's own.
 		cp -L "/usr/bin/$vm_c" root/usr/bin/ 2>/dev/null ||
+		    cp -L "/usr/sbin/$vm_c" root/usr/bin/ 2>/dev/null ||
 		    cp -L "/bin/$vm_c" root/usr/bin/ || atf_fail "no $vm_c"
 	done
-	cp "$SBX_BUILDDIR/regress/integration/deny" root/usr/bin/
+	for vm_t in integration/deny integration/pty escape/sock; do
+		cp "$SBX_BUILDDIR/regress/$vm_t" root/usr/bin/
+	done
 	cp -a "$SBX_BUILDDIR/bin" "$SBX_BUILDDIR/sbin" root/sbx/
 	cp -a "$SBX_BUILDDIR/libexec/sbx" root/sbx/libexec/
 	# shellcheck disable=SC2046 # words
@@ -115,11 +120,13 @@ debian_body()
 	{
 		for who in root user; do
 			for c in doctor job mounted hidden network live \
-			    terminal stays; do
+			    terminal stays roots attached container \
+			    submounts; do
 				echo "PASS $c $who"
 			done
 		done
-		echo 'PASS other root'
+		printf 'PASS %s\n' 'memory user' 'walls root' \
+		    'walls user' 'walls_stand root' 'other root'
 		echo 'PASS left root'
 		echo DONE
 	} >wanted
