@@ -628,11 +628,17 @@ nogit_one()
 	main=$P
 	P=$P.wt
 	int_keep sh -ec 'echo w >w; git add w; git commit -qm w
-	    git rebase -q HEAD~1'
+	    git checkout -q -b other HEAD~1; echo o >o; git add o
+	    git commit -qm o; git rebase -q "$0"
+	    git log --format=%s -n 2' "${P##*/}"
+	atf_check -o inline:'o\nw\n' cat keep.out
 	int_same "$git_before" "$(sbx_tree "$main/.git")" ".git was touched"
-	atf_check -o match:'A  w' -o match:'1 file changed' sbxctl changes "$sid"
-	atf_check -o match:'1 file landed' sbxctl apply --yes "$sid"
-	atf_check -o inline:'w\n' cat "$P/w"
+	atf_check -o match:'A  w' -o match:'A  o' -o match:'2 files changed' \
+	    sbxctl changes "$sid"
+	atf_check -o match:'2 files landed' sbxctl apply --yes "$sid"
+	atf_check -o inline:'w\no\n' cat "$P/w" "$P/o"
+	int_as_owner "$P" git -C "$P" fsck --strict ||
+	    atf_fail "the owner's repository is broken"
 	atf_check -o ignore sbxctl rm --discard "$sid"
 	# None at all.
 	P=$main.none
