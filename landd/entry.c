@@ -346,6 +346,18 @@ found_free(struct found *fo)
 	free(fo);
 }
 
+/* Names of one file stay so in no landing: each gets a file. */
+static int
+entry_tell_links(struct walk *w, const struct item *it)
+{
+	if (!it->view || !S_ISREG(it->vst.st_mode) ||
+	    (!(it->real && it->rst.st_nlink > 1) &&
+	    !(it->layer && it->vst.st_nlink > 1)))
+		return (0);
+	return (walk_skip(w, it->path, "links",
+	    "a hard link lands as a file of its own"));
+}
+
 /* fo->c.path is the list's own from here on. */
 static int
 entry_list(struct walk *w, const struct item *it, struct found *fo, bool same)
@@ -369,7 +381,8 @@ entry_list(struct walk *w, const struct item *it, struct found *fo, bool same)
 	    S_ISREG(it->vst.st_mode) && it->vst.st_size == 0 &&
 	    (it->vst.st_mode & 07777) == 0444 &&
 	    (it->vst.st_uid == 0 || it->vst.st_uid == geteuid());
-	if (drift_judge(w, it, base, fo) == -1) {
+	if (entry_tell_links(w, it) == -1 ||
+	    drift_judge(w, it, base, fo) == -1) {
 		found_free(fo);
 		return (-1);
 	}

@@ -102,12 +102,22 @@ text_mode(const struct m_CHANGE *f)
 static void
 text_lost(unsigned char lost)
 {
-	if (lost != 0)
-		printf("  lands without %s%s%s",
-		    (lost & STRIP_SETUID) != 0 ? "setuid and setgid" : "",
-		    lost == (STRIP_SETUID | STRIP_XATTR) ? ", and without " :
-		    "", (lost & STRIP_XATTR) != 0 ? "extended attributes" :
-		    "");
+	static const struct {
+		unsigned char	 bit;
+		const char	*what;
+	} words[] = {
+		{ STRIP_SETUID, "without setuid and setgid" },
+		{ STRIP_XATTR, "without extended attributes" },
+		{ STRIP_LINKS, "as a file of its own" }
+	};
+	const char	*before = "  lands ";
+	size_t		 i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if ((lost & words[i].bit) != 0) {
+			printf("%s%s", before, words[i].what);
+			before = ", and ";
+		}
 }
 
 static void

@@ -67,10 +67,19 @@ review_skipped(struct review *r, const struct m_SKIPPED *in)
 static unsigned char
 strip_bit(const struct m_SKIPPED *s)
 {
-	if (s->class != NULL && strcmp(s->class, "setuid") == 0)
-		return (STRIP_SETUID);
-	if (s->class != NULL && strcmp(s->class, "xattr") == 0)
-		return (STRIP_XATTR);
+	static const struct {
+		const char	*class;
+		unsigned char	 bit;
+	} bits[] = {
+		{ "setuid", STRIP_SETUID }, { "xattr", STRIP_XATTR },
+		{ "links", STRIP_LINKS }
+	};
+	size_t	i;
+
+	for (i = 0; s->class != NULL && i < sizeof(bits) / sizeof(bits[0]);
+	    i++)
+		if (strcmp(s->class, bits[i].class) == 0)
+			return (bits[i].bit);
 	return (0);
 }
 

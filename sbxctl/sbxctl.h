@@ -247,6 +247,7 @@ struct review {
 
 #define STRIP_SETUID	0x1
 #define STRIP_XATTR	0x2
+#define STRIP_LINKS	0x4
 
 /* Sends and collects until the answer's last message. A refusal fails; of an
  * APPLY it is in r->error, for the list that comes with it. */

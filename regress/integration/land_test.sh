@@ -382,7 +382,7 @@ kinds_one()
 	    'not {"k/main.o", "ign/x.o", "k/fifo"} & {f["path"] for f in
 	    o["files"]}' \
 	    '[(s["path"], s["class"]) for s in o["stripped"]] ==
-	    [("k/s", "setuid")]' \
+	    [("k/s", "setuid"), ("k/tool", "links")]' \
 	    '"k/s" not in {s["path"] for s in o["skipped"]}'
 	atf_check -o match:'A  k/s .*lands without setuid and setgid$' cat list
 	atf_check -o match:landed timeout 20 sbxctl apply --yes "$sid"

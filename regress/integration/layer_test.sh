@@ -481,18 +481,21 @@ atf_test_case names
 names_head()
 {
 	atf_set descr "A15: a name that other overlays take for a whiteout is \
-one like any other; A34: a chmod is a mode, a touch nothing"
+one like any other; A34: a chmod is a mode, a touch nothing, nor a chown; an \
+access list is said not to land"
 	atf_set require.user root
 	atf_set timeout 120
 }
 names_one()
 {
-	for f in big touched; do
+	for f in big touched listed wide owned; do
 		truncate -s 256M "$P/$f"
 		chown --reference="$P" "$P/$f"
 	done
 	int_keep sh -ec 'touch .wh.a a .wh..wh..opq src/.wh.main.c
-	    chmod 600 big; touch touched; ls -A . src'
+	    chmod 600 big; touch touched; "$0" 4 listed; "$0" 6 wide
+	    for g in $(id -G); do chgrp "$g" owned; done
+	    chown "$(id -u)" owned; ls -A . src' "$tools/acl"
 	atf_check -o match:'^\.wh\.a$' -o match:'^\.wh\.\.wh\.\.opq$' \
 	    -o match:'^\.wh\.main\.c$' -o match:'^main\.c$' \
 	    -o match:'^a\.txt$' cat keep.out
@@ -501,9 +504,11 @@ names_one()
 	atf_check -o match:'A  \.wh\.a$' -o match:'A  a$' \
 	    -o match:'A  \.wh\.\.wh\.\.opq$' -o match:'A  src/\.wh\.main\.c$' \
 	    -o match:'m  big  mode 100644 to 100600' \
-	    -o not-match:touched -o not-match:'D  ' \
-	    -o match:'^5 files changed, 0 insertions' sbxctl changes "$sid"
-	atf_check -o match:'5 files landed' sbxctl apply --yes "$sid"
+	    -o match:'m  wide  mode 100644 to 100664  .*extended attributes' \
+	    -o match:'  listed  extended attributes are not landed' \
+	    -o not-match:'touched|owned|binary|D  ' \
+	    -o match:'^6 files changed, 0 insertions' sbxctl changes "$sid"
+	atf_check -o match:'6 files landed' sbxctl apply --yes "$sid"
 	atf_check test -f "$P/.wh.a" -a -f "$P/a" -a -f "$P/.wh..wh..opq" \
 	    -a -f "$P/src/main.c" -a -f "$P/src/.wh.main.c" -a -f "$P/a.txt"
 	atf_check_equal '600 268435456' "$(stat -c '%a %s' "$P/big")"
@@ -512,7 +517,22 @@ names_one()
 names_body()
 {
 	int_begin
+	cat >"$tools/acl" <<-'EOT'
+		#!/usr/bin/env python3
+		# acl PERM FILE: an access list that gives it to oneself as well.
+		import os, struct, sys
+		perm = int(sys.argv[1])
+		os.setxattr(sys.argv[2], "system.posix_acl_access",
+		    struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e)
+		    for e in ((1, 6, 2**32 - 1), (2, perm, os.getuid()),
+		    (4, 4, 2**32 - 1), (16, perm, 2**32 - 1),
+		    (32, 4, 2**32 - 1))))
+	EOT
+	chmod 755 "$tools/acl"
+	int_who user
+	groupadd -f "sbxg-$$" && usermod -aG "sbxg-$$" "$int_user"
 	int_each names_one
+	groupdel "sbxg-$$"
 	int_end
 }
 
@@ -520,7 +540,7 @@ atf_test_case links
 links_head()
 {
 	atf_set descr "A16: a file with two names: a write inside is to one of \
-them, and so is the landing; the other one keeps its bytes"
+them, and so is the landing, which is said; the other one keeps its bytes"
 	atf_set require.user root
 	atf_set timeout 120
 }
@@ -537,9 +557,13 @@ links_one()
 	    cat keep.out
 	atf_check_equal 'one 3' \
 	    "$(cat "$who_home/store/f") $(stat -c %h "$P/a")"
-	atf_check -o match:'M  a ' -o match:'M  b ' -o match:'A  c' \
-	    sbxctl changes "$sid"
-	atf_check -o match:'3 files landed' sbxctl apply --yes "$sid"
+	own='lands as a file of its own$'
+	atf_check -o match:"M  a .*$own" -o match:"M  b .*$own" \
+	    -o match:"A  c .*$own" -o not-match:skipped sbxctl changes "$sid"
+	atf_check -o match:'3 files landed' \
+	    -o match:'^landed, but for this .3.:$' -o match:' a hard link' \
+	    sbxctl apply --yes "$sid"
+	atf_check -o match:'^0 files' -o not-match:"$own" sbxctl changes "$sid"
 	atf_check -o inline:'one\ntwo\none\nthree\none\nthree\none\n' \
 	    cat "$P/a" "$P/b" "$P/c" "$who_home/store/f"
 	atf_check -o ignore sbxctl rm --discard "$sid"
