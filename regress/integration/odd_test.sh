@@ -260,6 +260,44 @@ own_body()
 	int_stop
 }
 
+atf_test_case home
+home_head()
+{
+	atf_set descr "the same below home, in a user's own suite: each folder \
+of home has a layer, its own files are read-only"
+	atf_set require.user root
+	atf_set timeout 120
+}
+home_body()
+{
+	int_begin
+	odd_all
+	int_who own
+	odd_mount "$who_home"
+	: >"$who_home/file"
+	chown "$int_own:" "$who_home/file"
+	int_own_again
+	before=$(odd_bytes "$who_home")
+	run --keep -- sh -c 'sh "$0" "$1"; echo x >"$1/file"' "$tools/all" \
+	    "$who_home" >keep.out 2>keep.err && atf_fail "home is written to"
+	atf_check -o match:'file: Read-only file system' \
+	    -o match:'deep: read-only in the session' cat keep.err
+	odd_seen bind tmpfs ext4 over deep/in plain
+	int_same "$before" "$(odd_bytes "$who_home")" "home was written to"
+	odd_said "$who_home" bind/f shown tmpfs/f shown ext4/f shown \
+	    over/f shown ro/f read-only robind/f read-only deep/f read-only \
+	    deep/in/f shown filebind read-only proc covered sockbind covered \
+	    plain/f shown file read-only
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	odd_is "$who_home/over/f" layer "$sid"
+	atf_check -o match:"M  $who_home/deep/in/f" \
+	    -o match:"M  $who_home/plain/f" -o match:"D  $who_home/ext4/f" \
+	    sbxctl changes --outside "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	odd_umount "$who_home"
+	int_stop
+}
+
 atf_test_case copy
 copy_head()
 {
@@ -395,9 +433,12 @@ odd_job()
 	int_same "$before" "$(int_bytes "$P")" "a discard wrote"
 }
 
-# odd_container: the rest of the case stands on a root that is an overlay.
+# odd_container: the rest of the case stands on a root that is an overlay, with
+# a volume, $volume; the states, which need one, are on volumes as well.
 odd_container()
 {
+	volume=$SBX_SCRATCH/volume
+	mkdir -p "$SBX_STATE" "$SBX_SCRATCH/own" "$volume"
 	mount --make-rprivate /
 	mkdir "$SBX_SCRATCH/new" "$SBX_SCRATCH/up"
 	mount -t tmpfs -o mode=755 t "$SBX_SCRATCH/up"
@@ -408,20 +449,24 @@ odd_container()
 	for odd_d in proc dev sys run; do
 		mount --rbind "/$odd_d" "$odd_new/$odd_d"
 	done
-	mkdir "$SBX_SCRATCH/disk"
-	mount --bind "$SBX_SCRATCH/disk" "$odd_new$SBX_SCRATCH"
+	for odd_d in "$SBX_STATE" "$SBX_SCRATCH/own" "$volume"; do
+		mount --bind "$odd_d" "$odd_new$odd_d"
+	done
 	# Where the harness looks for the result, beside the case's own folder.
 	mount --bind "${odd_here%/*}" "$odd_new${odd_here%/*}"
 	cd "$odd_new" && pivot_root . . && umount -l . && cd "$odd_here" ||
 	    atf_fail "no new root"
-	atf_check_equal overlay "$(findmnt -rno FSTYPE /)"
+	for odd_d in / "$SBX_SCRATCH"; do
+		atf_check_equal overlay "$(findmnt -rno FSTYPE -T "$odd_d")"
+	done
 }
 
 atf_test_case container
 container_head()
 {
-	atf_set descr "a root that is an overlay itself, as in a container: \
-run, changes, apply, discard"
+	atf_set descr "a root that is an overlay itself, as in a container, with \
+home and project on it, and with the project on a volume: run, changes, apply, \
+discard"
 	atf_set require.user root
 	atf_set timeout 240
 }
@@ -430,6 +475,10 @@ container_body()
 	odd_container
 	int_begin
 	int_each odd_job
+	int_who root
+	P=$volume/p
+	sbx_repo "$P"
+	odd_job
 	atf_check -o match:'^ok +state' -o not-match:'^fail' sbxctl doctor
 	int_end
 }
@@ -791,7 +840,7 @@ bare_body()
 
 atf_init_test_cases()
 {
-	for c in mounts own copy container elsewhere linked \
+	for c in mounts own home copy container elsewhere linked \
 	    fresh ways no_way without bare; do
 		atf_add_test_case "$c"
 	done
