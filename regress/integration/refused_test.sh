@@ -488,9 +488,112 @@ own_body()
 	int_clean_check
 }
 
+atf_test_case repos
+repos_head()
+{
+	atf_set descr "new and explain: what cannot be a project"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# repo_not TEXT DIR
+# shellcheck disable=SC2086 # words
+repo_not()
+{
+	int_refused 125 "$1" sbxctl new $AS --repo "$2" true
+	int_refused 1 "$1" sbxctl explain $AS --repo "$2" /etc
+}
+repos_one()
+{
+	int_running_mark
+	repo_not /no/such /no/such
+	repo_not 'not a folder' "$P/a.txt"
+	for d in / // /..; do
+		repo_not 'the whole machine' "$d"
+	done
+	repo_not 'empty path' ''
+	for d in /proc/self /proc/1/root/var /sys/kernel /dev/shm \
+	    "$SBX_SCRATCH/loop" "$SBX_STATE" "$SBX_STATE/s"; do
+		repo_not "$d" "$d"
+	done
+	# Somebody else's: who is said to whom that one is not closed.
+	[ "$who_user" = "${int_own-}" ] || repo_not "--as $owner" "$theirs"
+	[ "$who_user" = root ] || repo_not "$roots" "$roots"
+	install -d -m 0300 -o "$who_user" "$who_home/unreadable"
+	int_refused 125 "$who_home/unreadable" run_new \
+	    --repo "$who_home/unreadable" true
+	int_refused 125 'is, or contains' run_new --hide "$P" true
+	rmdir "$who_home/unreadable"
+	int_nothing_left
+}
+repos_body()
+{
+	int_begin
+	ln -s loop "$SBX_SCRATCH/loop"
+	int_who root
+	roots=$P
+	sbx_user owner
+	theirs=$SBX_SCRATCH/theirs
+	sbx_repo "$theirs" "$owner"
+	int_each repos_one
+	int_end
+}
+
+atf_test_case full
+full_head()
+{
+	atf_set descr "where the state is full: what needs room says so in one \
+line, all others work, and what sessions have stays"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# full_one DIR: where the state's filesystem is mounted.
+full_one()
+{
+	int_keep sh -c 'echo kept >f'
+	ended=$sid
+	ref_new -- sh -c 'echo x >g; exec sleep 1000'
+	live=$sid
+	int_wait sh -c "sbxctl changes $live | grep -q 'A  g'"
+	head -c 20000000 /dev/zero >"$1/fill" 2>/dev/null
+	cat "$SBX_SRC"/man/* >>"$1/fill" 2>/dev/null
+	text="the filesystem of the state, $SBX_STATE, is full: make room"
+	int_refused 125 "$text" run_new true
+	int_refused 125 "$text" sbxctl resume "$ended"
+	atf_check -s exit:1 -o inline:'on\n' -e not-empty \
+	    sbxctl exec "$live" sh -c 'echo on; echo x >big'
+	atf_check -o match:' all$' sbxctl du
+	atf_check -o match:'from its layer' sbxctl explain "$P/f" "$ended"
+	atf_check -o match:"^session $ended: kept" sbxctl gc --older 0
+	atf_check -o match:'^0 changes' sbxctl changes --outside "$ended"
+	atf_check -o match:'ended 1(29|43): stopped' sbxctl stop "$live"
+	int_refused 125 "$text" sbxctl resume "$live"
+	rm "$1/fill"
+	for sid in "$ended" "$live"; do
+		atf_check -o match:'^(kept|x)$' -e ignore sbxctl resume \
+		    "$sid" -- sh -c 'cat [fg]' </dev/null
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	int_state_check
+}
+full_body()
+{
+	int_tools
+	sbx_fresh_fs ext4 "$SBX_SCRATCH/small" 8M
+	sbx_fresh_fs ext4 "$SBX_SCRATCH/own" 8M
+	SBX_STATE=$SBX_SCRATCH/small/state int_root_state=$SBX_SCRATCH/small/state
+	int_clean_mark
+	int_suite
+	int_who user
+	full_one "$SBX_SCRATCH/small"
+	int_who own
+	full_one "$SBX_SCRATCH/own"
+	int_end
+}
+
 atf_init_test_cases()
 {
-	for c in sessions words usage paths starting theirs resumed own; do
+	for c in sessions words usage paths starting theirs resumed own repos \
+	    full; do
 		atf_add_test_case "$c"
 	done
 }
