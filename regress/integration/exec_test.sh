@@ -76,10 +76,8 @@ terminal_head()
 afterwards"
 	atf_set require.user root
 }
-terminal_body()
+terminal_one()
 {
-	int_begin
-	int_who user
 	exec_new sleep 1000
 	cat >steps <<-'EOT'
 		expect ready:
@@ -137,6 +135,11 @@ terminal_body()
 	    sleep 0.1; done' >shown 2>&1 || :
 	int_wait sbxctl exec "$sid" test -e told
 	exec_end
+}
+terminal_body()
+{
+	int_begin
+	int_users terminal_one
 	int_end
 }
 

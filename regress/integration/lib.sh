@@ -87,14 +87,19 @@ int_stop() {
 	atf_fail "sbxd does not end with 0"
 }
 
-# A user's own suite, on a state of its own and without the devices that an
-# ordinary user may not have: made once a case, ended by int_stop.
-int_own_start() {
+# Devices that an ordinary user may not have.
+int_own_closed() {
 	: >"$SBX_SCRATCH/closed"
 	chmod 0 "$SBX_SCRATCH/closed"
 	for int_t in /dev/net/tun /dev/fuse; do
 		[ ! -e "$int_t" ] || mount --bind "$SBX_SCRATCH/closed" "$int_t"
 	done
+}
+
+# A user's own suite, on a state of its own and without the devices that an
+# ordinary user may not have: made once a case, ended by int_stop.
+int_own_start() {
+	int_own_closed
 	sbx_user int_own
 	install -m 0644 -o "$int_own" "$GIT_CONFIG_GLOBAL" \
 	    "$int_own_home/.gitconfig"

@@ -680,6 +680,59 @@ lost_body()
 	int_end
 }
 
+atf_test_case hasty
+hasty_head()
+{
+	atf_set descr "clients that are killed 0 to 40 ms after they asked leave \
+the session as it is, and the suite nothing"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# hasty COMMAND...: again and again, each killed a bit later.
+hasty()
+{
+	for ms in 00 03 06 10 15 25 40; do
+		sbxctl "$@" >hasty.out 2>&1 </dev/null &
+		pid=$!
+		sleep "0.0$ms"
+		kill -KILL "$pid" 2>/dev/null || :
+		wait "$pid" || :
+	done
+}
+hasty_one()
+{
+	int_keep sh -c 'echo mine >f'
+	ended=$sid
+	int_running_mark
+	hasty resume "$ended" -- sleep 1000
+	int_wait sh -c "sbxctl ls | grep -q '^$ended .*ended'"
+	hasty explain "$P/f" "$ended"
+	hasty du "$ended"
+	hasty gc --dry-run --older 0
+	hasty changes --outside "$ended"
+	int_nothing_left "$ended"
+	# What was asked for is there or not, and can be removed.
+	# shellcheck disable=SC2086 # words
+	hasty new $AS --repo "$P" -- sh -c 'exec sleep 1001'
+	int_wait sh -c '! sbxctl ls | grep -q " starting "'
+	for sid in $(sbxctl ls | awk '/sleep 1001/ { print $1 }'); do
+		hasty stop "$sid"
+		atf_check -o match:' ended ' sbxctl kill "$sid"
+		atf_check -o ignore sbxctl rm --discard "$sid"
+	done
+	int_nothing_left "$ended"
+	again 0 "$ended" -- cat f
+	atf_check -o inline:'mine\n' cat again.out
+	atf_check -o match:'A  f' sbxctl changes "$ended"
+	atf_check -o ignore sbxctl rm --discard "$ended"
+}
+hasty_body()
+{
+	int_begin
+	int_users hasty_one
+	int_end
+}
+
 atf_init_test_cases()
 {
 	atf_add_test_case stopped
@@ -694,4 +747,5 @@ atf_init_test_cases()
 	atf_add_test_case users
 	atf_add_test_case ending
 	atf_add_test_case lost
+	atf_add_test_case hasty
 }

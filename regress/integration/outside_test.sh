@@ -56,7 +56,6 @@ kinds_one()
 	set -- "M $H/mod" "D $H/gone" "m $H/mode" "A $H/cache/" "A $H/moved/" \
 	    "D $H/old$int_n/" "D $H/empty$int_n/" "T $H/type/" "A $H/new" \
 	    "M $H/link" "M $H/same"
-	# Overlays of a user's own follow no rename of a real folder.
 	listed
 	is "$@"
 	cp listed live
@@ -98,7 +97,7 @@ kinds_one()
 kinds_body()
 {
 	int_begin
-	int_both kinds_one
+	int_each kinds_one
 	int_end
 }
 

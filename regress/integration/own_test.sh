@@ -7,6 +7,7 @@
 own_user()
 {
 	int_tools
+	int_own_closed
 	int_clean_mark
 	sbx_user int_own
 	export int_own int_own_home
@@ -36,13 +37,20 @@ atf_test_case embedded
 embedded_head()
 {
 	atf_set descr "run, diff, apply without root, a suite, or a state: one \
-is started in the home, hidden from the session"
+is started in the home, hidden from the session; no devices, no subuids, no \
+service manager"
 	atf_set require.user root
 	atf_set timeout 120
 }
 embedded_body()
 {
 	own_user
+	for d in /dev/net/tun /dev/fuse; do
+		[ ! -e "$d" ] || atf_check -s not-exit:0 -e match:denied \
+		    sbx-own sh -c ": <>$d"
+	done
+	atf_check -s exit:1 grep -qs "^$int_own:" /etc/subuid /etc/subgid
+	atf_check test ! -e /run/systemd
 	before=$(int_bytes "$P")
 	run --keep -- sh -ec 'echo in >>a.txt; rm src/main.c; echo n >new
 	    mkdir -p ~/made; echo h >~/made/h; ls -A ~/.local/state
