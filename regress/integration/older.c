@@ -42,16 +42,23 @@ static const int	asked[] = {
 static void
 text(pid_t pid, uint64_t at, char *s, size_t size)
 {
-	struct iovec	to = { s, size - 1 }, from;
-	ssize_t		n;
+	struct iovec	to, from;
+	size_t		have = 0;
+	ssize_t		n = 1;
 
-	/* Not over the end of a page, behind which there may be nothing. */
-	if (to.iov_len > 4096 - at % 4096)
-		to.iov_len = 4096 - at % 4096;
-	from.iov_base = (void *)(uintptr_t)at;
-	from.iov_len = to.iov_len;
-	n = at == 0 ? 0 : process_vm_readv(pid, &to, 1, &from, 1, 0);
-	s[n > 0 ? n : 0] = '\0';
+	/* Page by page: behind the last one there may be nothing. */
+	while (at != 0 && n > 0 && have < size - 1 &&
+	    memchr(s, '\0', have) == NULL) {
+		to.iov_base = s + have;
+		to.iov_len = size - 1 - have;
+		if (to.iov_len > 4096 - (at + have) % 4096)
+			to.iov_len = 4096 - (at + have) % 4096;
+		from.iov_base = (void *)(uintptr_t)(at + have);
+		from.iov_len = to.iov_len;
+		n = process_vm_readv(pid, &to, 1, &from, 1, 0);
+		have += n > 0 ? (size_t)n : 0;
+	}
+	s[have] = '\0';
 }
 
 /* Does a line of that file of the process's begin so? */
