@@ -474,12 +474,22 @@ users_body()
 	    "$SBX_SCRATCH/home/$bob/secret" >ex.json || atf_fail explain
 	int_json ex.json 'o["state"] == "shown"' 'o["rule"] == "home"'
 	# An access list counts, both ways.
-	if setfacl -m "u:$alice:x" "$SBX_SCRATCH/home/$bob" 2>/dev/null; then
-		as-one "$alice" sh -c "cd && exec sbxctl explain --json \
-		    $SBX_SCRATCH/home/$bob/secret" >ex.json || atf_fail explain
-		int_json ex.json 'o["state"] == "shown"'
-		setfacl -b "$SBX_SCRATCH/home/$bob"
-	fi
+	python3 - "$SBX_SCRATCH/home/$bob" "$(id -u "$alice")" <<-'EOT' ||
+		import os, struct, sys
+		none = 2**32 - 1
+		os.setxattr(sys.argv[1], "system.posix_acl_access",
+		    struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e)
+		    for e in ((1, 7, none), (2, 1, int(sys.argv[2])),
+		    (4, 0, none), (16, 1, none), (32, 0, none))))
+	EOT
+	    atf_fail "no access list"
+	as-one "$alice" sh -c "cd && exec sbxctl explain --json \
+	    $SBX_SCRATCH/home/$bob/secret" >ex.json || atf_fail explain
+	int_json ex.json 'o["state"] == "shown"'
+	python3 -c 'import os, sys
+os.removexattr(sys.argv[1], "system.posix_acl_access")
+os.chmod(sys.argv[1], 0o700)' "$SBX_SCRATCH/home/$bob" ||
+	    atf_fail "the access list stays"
 	as-one "$alice" sbxctl gc --older 0 >gc.out || atf_fail gc
 	grep -q "session $a: removed" gc.out || atf_fail "$(cat gc.out)"
 	! grep -q "$b" gc.out || atf_fail "$(cat gc.out)"
