@@ -26,6 +26,7 @@ struct fresh {
 	int	dev, sys, tmp, run;
 	/* -1: none; of the pid namespace that the next session may have. */
 	int	proc, pidns;
+	uint64_t missing;	/* of what is covered in it */
 };
 
 /* -1: a fault, and nothing of it is left open. */
@@ -44,8 +45,9 @@ int	proc_new(int pidns);
 int	pidns_check(int pidns);
 /* The namespace is taken over. What does not become of it is made later. */
 void	proc_early(struct fresh *, int pidns);
-/* pidns: checked to be a session's. That one's, or else a new one. */
-int	proc_attach(struct fresh *, int tree, int pidns);
+/* pidns: checked to be a session's. That one's, or else a new one; for root
+ * read-only. */
+int	proc_attach(struct fresh *, int tree, int pidns, uid_t);
 
 /*
  * What of the host's /run has to be there: the file that /etc/resolv.conf

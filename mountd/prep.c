@@ -499,7 +499,7 @@ prep_run(struct child *c)
 	prep_send_clones(&p);
 	if (prep_receive(&p, &p.pidns) == -1 ||
 	    pidns_check(p.pidns) == -1 ||
-	    tree_finish(&p.t, p.pidns) == -1 ||
+	    tree_finish(&p.t, p.pidns, p.w.uid) == -1 ||
 	    prep_opened(&p) == -1)
 		return (-1);
 	return (prep_answer(&p));

@@ -34,6 +34,9 @@ static const char *const proc_covered[] = {
 	"/kallsyms", "/kmsg", "/mtrr", "/lock_stat", "/lockdep"
 };
 
+#define PROC_READONLY	(sizeof(proc_readonly) / sizeof(proc_readonly[0]))
+#define PROC_COVERED	(sizeof(proc_covered) / sizeof(proc_covered[0]))
+
 /* A read-only mount of the folder on itself. */
 static int
 proc_seal(int proc, const char *name)
@@ -133,9 +136,34 @@ proc_is_named(void)
 	return (r != EINVAL);
 }
 
+/* The name of the nth of both lists; NULL: there are no more. */
+static const char *
+proc_name(size_t n)
+{
+	if (n < PROC_READONLY)
+		return (proc_readonly[n]);
+	n -= PROC_READONLY;
+	return (n < PROC_COVERED ? proc_covered[n] + 1 : NULL);
+}
+
+/* Which of them are not there, of those in the set. */
+static uint64_t
+proc_missing(int proc, uint64_t of)
+{
+	const char	*name;
+	uint64_t	 set = 0;
+	size_t		 i;
+
+	for (i = 0; (name = proc_name(i)) != NULL; i++)
+		if ((of >> i & 1) != 0 && faccessat(proc, name, F_OK,
+		    AT_SYMLINK_NOFOLLOW) == -1)
+			set |= (uint64_t)1 << i;
+	return (set);
+}
+
 /* With all that is sealed and covered in it. */
 static int
-proc_make(int face, int pidns)
+proc_make(int face, int pidns, uint64_t *missing)
 {
 	size_t	i;
 	int	proc, r;
@@ -143,11 +171,10 @@ proc_make(int face, int pidns)
 	proc = fs_base(proc_new(pidns), "/proc");
 	if (proc == -1)
 		return (-1);
-	for (i = 0, r = 0; r == 0 &&
-	    i < sizeof(proc_readonly) / sizeof(proc_readonly[0]); i++)
+	*missing = proc_missing(proc, UINT64_MAX);
+	for (i = 0, r = 0; r == 0 && i < PROC_READONLY; i++)
 		r = proc_seal(proc, proc_readonly[i]);
-	for (i = 0; r == 0 &&
-	    i < sizeof(proc_covered) / sizeof(proc_covered[0]); i++)
+	for (i = 0; r == 0 && i < PROC_COVERED; i++)
 		r = face_cover(face, proc, proc_covered[i]);
 	if (r == 0)
 		return (fs_lift(proc, "/proc"));
@@ -171,22 +198,37 @@ proc_early(struct fresh *f, int pidns)
 	proc_drop(f);
 	f->pidns = pidns;
 	if (pidns_check(pidns) == -1 ||
-	    (f->proc = proc_make(f->face, pidns)) == -1)
+	    (f->proc = proc_make(f->face, pidns, &f->missing)) == -1)
 		proc_drop(f);
 	fault_clear();
 }
 
+/*
+ * A file of /proc that is no process's is one for all of its mounts: whoever
+ * owns it changes its mode for the machine, and some take what root writes,
+ * below /proc/PID/net too. Without a capability that is root's own session's.
+ */
+static int
+proc_close(int proc, uid_t uid)
+{
+	return (uid != 0 ? 0 : fs_attr(proc, MOUNT_ATTR_RDONLY | PROC_ATTRS,
+	    "/proc"));
+}
+
 int
-proc_attach(struct fresh *f, int tree, int pidns)
+proc_attach(struct fresh *f, int tree, int pidns, uid_t uid)
 {
 	int	point, r = -1;
 
-	if (f->proc != -1 && !fs_same(f->pidns, pidns))
+	/* What a module has brought since is not covered in it. */
+	if (f->proc != -1 && (!fs_same(f->pidns, pidns) ||
+	    proc_missing(f->proc, f->missing) != f->missing))
 		proc_drop(f);
 	if (f->proc == -1 &&
-	    (f->proc = proc_make(f->face, pidns)) == -1)
+	    (f->proc = proc_make(f->face, pidns, &f->missing)) == -1)
 		return (-1);
-	if ((point = point_open(tree, "/proc", true, true)) != -1) {
+	if (proc_close(f->proc, uid) == 0 &&
+	    (point = point_open(tree, "/proc", true, true)) != -1) {
 		r = fs_attach(f->proc, point, "/proc");
 		close(point);
 	}

@@ -323,9 +323,9 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 }
 
 int
-tree_finish(struct tree *t, int pidns)
+tree_finish(struct tree *t, int pidns, uid_t uid)
 {
-	if (proc_attach(t->fresh, t->root, pidns) == -1 ||
+	if (proc_attach(t->fresh, t->root, pidns, uid) == -1 ||
 	    tree_faces(t, true) == -1)
 		return (-1);
 	t->root = fs_lift(t->root, "the tree");

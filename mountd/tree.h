@@ -41,6 +41,6 @@ struct tree {
 
 /* b is ready (build_begin). All of the tree but /proc; takes the fresh over. */
 int	tree_make(struct tree *, const struct want *, struct fresh *);
-int	tree_finish(struct tree *, int pidns);
+int	tree_finish(struct tree *, int pidns, uid_t);
 
 #endif

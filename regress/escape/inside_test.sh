@@ -233,7 +233,14 @@ kernel_one()
 			test -d /sys/$f || continue
 			echo "entries $f $(ls -A /sys/$f 2>/dev/null | wc -l)"
 		done
-		find /sys /proc/sys /proc/irq /proc/bus /proc/fs -maxdepth 4 \
+		# Of the machine, and one for all mounts of /proc: its mode.
+		for f in /proc/consoles /proc/meminfo /proc/net/dev \
+		    /proc/self/net/unix /proc/sysvipc /proc/1/net/dev; do
+			chmod "$(stat -c %a $f)" $f 2>/dev/null &&
+			    echo "wrote mode of $f"
+		done
+		find /sys /proc/sys /proc/irq /proc/bus /proc/fs \
+		    /proc/self/net/ /proc/sysvipc -maxdepth 4 \
 		    -type f -writable -exec sh -c \
 		    "(: >>\$0) 2>/dev/null && echo wrote \$0" {} \; 2>/dev/null |
 		    head -n 5
