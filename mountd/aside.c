@@ -1,7 +1,8 @@
 /*
  * A folder on the layer's own filesystem, beside it: what is made there takes
  * its place in one step, and what is taken out of the layer is put there until
- * it is known that it may go.
+ * it is known that it may go. What cannot come back from there stays, and is
+ * as much the session's as the layer.
  */
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -23,19 +24,12 @@
 #define NEW	"new"		/* what is being made */
 #define TRIAL	"trial"		/* an empty folder, or what it stands for */
 
-/* What a step or a crash left; nothing of it is wanted. */
-static int
-aside_clear(int store)
-{
-	return (aside_mend(store) == -1 ? -1 : rm_all(store, ASIDE));
-}
-
 int
 aside_open(struct clean *c)
 {
 	if (c->aside != -1)
 		return (0);
-	if (aside_clear(c->store) == -1 ||
+	if (aside_mend(c->store) == -1 ||
 	    mkdirat(c->store, ASIDE, 0700) == -1)
 		return (-1);
 	c->aside = openat(c->store, ASIDE,
@@ -43,14 +37,24 @@ aside_open(struct clean *c)
 	return (c->aside == -1 ? -1 : 0);
 }
 
+static void
+aside_close(struct clean *c)
+{
+	kept_close(c);
+	if (c->aside != -1)
+		close(c->aside);
+	c->aside = -1;
+}
+
 int
 aside_end(struct clean *c)
 {
 	if (c->aside == -1)
 		return (0);
-	close(c->aside);
-	c->aside = -1;
-	return (aside_clear(c->store));
+	if (kept_give_up(c) == -1)
+		return (-1);
+	aside_close(c);
+	return (aside_mend(c->store));
 }
 
 const char *
@@ -123,15 +127,16 @@ trial_back(int aside, int store, const char *at)
 	}
 	if (r == 0)
 		return (0);
-	return (fault_errno("mount.clean", "a folder of the session's, put "
+	return (fault_also("mount.aside", "a folder of the session's, put "
 	    "aside by a discard or landing that was cut short, cannot come "
 	    "back from \"" ASIDE "/" TRIAL "\" to \"%s\", in the session's "
-	    "folder below %s/s: move it there by hand", shown(at),
-	    mountd.state));
+	    "folder below %s/s (%s): that is tried again whenever the "
+	    "session is looked at", shown(at), mountd.state,
+	    strerror(errno)));
 }
 
 static int
-trial_end(int aside, int store)
+trial_mend(int aside, int store)
 {
 	char		at[PATH_MAX];
 	struct stat	st;
@@ -151,17 +156,53 @@ trial_end(int aside, int store)
 }
 
 int
-aside_mend(int store)
+trial_end(const struct clean *c)
+{
+	return (trial_mend(c->aside, c->store));
+}
+
+static int
+aside_back(int store, bool still)
 {
 	int	aside, r;
 
 	aside = openat(store, ASIDE,
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (aside == -1)
-		return (errno == ENOENT ? 0 : -1);
-	if ((r = trial_end(aside, store)) == -1)
-		fault_errno("mount.clean", "what was put aside of the "
+	if (aside == -1 && errno == ENOENT)
+		return (0);
+	if (aside == -1 || trial_mend(aside, store) == -1)
+		r = fault_errno("mount.aside", "what was put aside of the "
 		    "session's layer");
-	close(aside);
+	else
+		r = kept_back(aside, store, still);
+	if (aside != -1)
+		close(aside);
+	/* What does not go now is nobody's any more. */
+	if (r == 0)
+		(void)rm_all(store, ASIDE);
 	return (r);
+}
+
+int
+aside_undo(struct clean *c)
+{
+	bool	any = c->aside != -1;
+
+	aside_close(c);
+	return (any ? aside_back(c->store, true) : 0);
+}
+
+int
+aside_mend(int store)
+{
+	return (aside_back(store, false));
+}
+
+bool
+aside_is(int store)
+{
+	struct stat	st;
+
+	return (fstatat(store, ASIDE, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    errno != ENOENT);
 }

@@ -44,7 +44,7 @@ clean_open(struct clean *c, struct build *b, int store, const char *project,
 {
 	memset(c, 0, sizeof(*c));
 	c->b = b;
-	c->u = c->base = c->real = c->aside = -1;
+	c->u = c->base = c->real = c->aside = c->steps_fd = -1;
 	c->store = store;
 	c->merged = merged;
 	if (layer_of_root(store, project, &c->n, &c->first) == -1)
@@ -230,17 +230,17 @@ clean_paths(struct clean *c, const struct strv *paths)
 	if (!c->discard && !c->ended && snap_follow(c->b, c->store, c->real,
 	    c->list, c->nlist) == -1)
 		return (-1);
-	if ((r = clean_behind(c)) == -1) {
+	if ((r = clean_behind(c)) == 0 && c->left.n > 0)
+		r = pending_add(c, &c->left);
+	if (r == 0 && aside_end(c) == -1)
+		r = fault_errno("mount.clean", "what was taken out of the "
+		    "layer");
+	if (r == -1) {
 		/* Nothing of the session's goes by halves. */
-		steps_undo(c);
+		(void)aside_undo(c);
 		if (c->merged != -1)
 			(void)fs_refresh(c->merged, "the project");
 	}
-	if (r == 0 && c->left.n > 0)
-		r = pending_add(c, &c->left);
-	if (aside_end(c) == -1 && r == 0)
-		r = fault_errno("mount.clean", "what was taken out of the "
-		    "layer");
 	return (r);
 }
 

@@ -49,7 +49,6 @@ struct step {
 	char		*path;
 	bool		 opened;	/* a folder took a whiteout's place */
 	bool		 back;		/* it has to be there again */
-	bool		 returned;	/* and is */
 };
 
 /* A folder of the layer that lies on another folder of the base's. */
@@ -69,6 +68,8 @@ struct clean {
 	int		 lower;		/* that, or its copy: see snap.h */
 	int		 merged;	/* the live overlay; -1: stopped */
 	int		 aside;		/* live: where steps put things */
+	int		 steps_fd;	/* and where each is from */
+	size_t		 steps_len;
 	bool		 discard;
 	bool		 ended;		/* what was left is done now */
 	bool		 blind;		/* what is held cannot be known */
@@ -115,19 +116,39 @@ int	step_open(struct clean *, const char *path, const char *new);
 int	step_trial(struct clean *, const char *path);
 /* Compares, puts back, and says by left and later what is to be done. */
 int	steps_verify(struct clean *);
-/* All that was put aside is where it was, as far as that can be. */
-void	steps_undo(struct clean *);
 
-/* aside.c: a folder beside the layer, made when it is needed; aside_end
- * removes it with what is in it. -1 errno. */
+/* kept.c */
+/* A step's place in the folder. */
+struct number {
+	char	s[24];
+};
+struct number step_number(size_t i);
+/* The next step is of this path. -1 errno, as of the next three. */
+int	kept_note(struct clean *, const char *path, bool opened);
+void	kept_close(struct clean *);
+/* None of them comes back any more. */
+int	kept_give_up(struct clean *);
+/* A step's entry to where it was; 0 also where it is not aside. still: nothing
+ * of the session has run since it was put there. */
+int	kept_return(int aside, int u, size_t i, const char *path, bool opened,
+	    bool still);
+/* All that there are, the last one first. -1: a fault, some are there still. */
+int	kept_back(int aside, int store, bool still);
+
+/* aside.c: a folder beside the layer, made when it is needed. aside_end gives
+ * up what is in it, and removes it; -1 errno. aside_undo brings back what was
+ * put there; -1: a fault, what could not come back is there still, for the
+ * next aside_mend. */
 int	aside_open(struct clean *);
 int	aside_end(struct clean *);
+int	aside_undo(struct clean *);
 /* The name there that something new is to be made under; NULL errno. */
 const char *aside_new(struct clean *);
 /* An empty folder in place of the layer's at path. */
 int	trial_begin(struct clean *, const char *path);
-/* The session's is there again, if one was begun, whenever that was. -1
- * fault. */
+int	trial_end(const struct clean *);
+/* The same, whenever and by whom it was put there; and the session's folder is
+ * there again where a trial was begun. */
 int	aside_mend(int store);
 
 /*

@@ -64,6 +64,25 @@ fault_errno(const char *code, const char *fmt, ...)
 	return (-1);
 }
 
+int
+fault_also(const char *code, const char *fmt, ...)
+{
+	va_list	ap;
+	size_t	n = 0;
+
+	if (now.set) {
+		strlcat(now.text, "; ", sizeof(now.text));
+		n = strlen(now.text);
+	}
+	now.set = true;
+	snprintf(now.code, sizeof(now.code), "%s", code);
+	va_start(ap, fmt);
+	vsnprintf(now.text + n, sizeof(now.text) - n, fmt, ap);
+	va_end(ap);
+	escape_fit(now.text, sizeof(now.text));
+	return (-1);
+}
+
 bool
 fault_is(void)
 {

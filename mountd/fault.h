@@ -19,6 +19,9 @@ bool	fault_is(void);
 const char *fault_code(void);
 const char *fault_text(void);
 int	fault_err(void);	/* errno at the time, 0: it was no call's */
+/* What came of the first reason and is worse: it is added to that one, under
+ * its own code. */
+int	fault_also(const char *code, const char *fmt, ...) FAULT_FMT(2, 3);
 /* Forgets it: for a step whose failure has another way round. */
 void	fault_clear(void);
 

@@ -500,6 +500,8 @@ layer_is_pristine(int store)
 	bool		any = false;
 	int		r;
 
+	if (aside_is(store))
+		return (false);
 	for (n = LAYER_ROOT; (r = layer_root(store, &n, path)) == 1; n++) {
 		below = LAYER_ROOT;
 		any = true;

@@ -70,6 +70,9 @@ int	layer_below(int store, const char *root, unsigned int *n, char *at);
  * for most sessions nothing, and then nobody needs to start a review to know
  * it. */
 bool	layer_is_pristine(int store);
+/* aside.c: something may be put aside of a layer, and is as much the
+ * session's. */
+bool	aside_is(int store);
 /* gitdir.c: the same, and nowhere else either, if a root's .git is no folder:
  * where git keeps what it is told inside only a review finds. */
 bool	layer_is_idle(int store);

@@ -8,8 +8,8 @@ mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/told.c mountd/job.c \
 		mountd/kind.c mountd/plan.c mountd/tree.c \
 		mountd/prep.c mountd/early.c mountd/spare.c mountd/view.c \
 		mountd/outside.c mountd/copies.c mountd/gitdir.c \
-		mountd/clean.c mountd/aside.c mountd/strip.c \
-		mountd/steps.c mountd/origins.c mountd/unfold.c \
+		mountd/clean.c mountd/aside.c mountd/kept.c \
+		mountd/strip.c mountd/steps.c mountd/origins.c mountd/unfold.c \
 		mountd/through.c mountd/pending.c mountd/life.c \
 		mountd/probe.c mountd/sweep.c mountd/measure.c \
 		mountd/access.c mountd/explain.c mountd/explain_place.c \

@@ -9,6 +9,7 @@
 
 #include "../common/path.h"
 #include "clean.h"
+#include "fault.h"
 #include "fs.h"
 #include "mountd.h"
 #include "rm.h"
@@ -39,42 +40,25 @@ step_held(struct clean *c, const char *path)
 	return (false);
 }
 
+/* Written down before it is made. */
 static int
 step_new(struct clean *c, const char *path, bool opened)
 {
 	struct step	*v;
 
+	if (aside_open(c) == -1 || kept_note(c, path, opened) == -1)
+		return (-1);
 	v = reallocarray(c->steps, c->nsteps + 1, sizeof(*v));
 	if (v == NULL)
 		return (-1);
 	c->steps = v;
 	v += c->nsteps;
 	v->opened = opened;
-	v->back = v->returned = false;
+	v->back = false;
 	if ((v->path = strdup(path)) == NULL)
 		return (-1);
 	c->nsteps++;
 	return (0);
-}
-
-static void
-step_forget(struct clean *c)
-{
-	free(c->steps[--c->nsteps].path);
-}
-
-struct number {
-	char	s[24];
-};
-
-/* A step's place in the folder. */
-static struct number
-step_number(size_t i)
-{
-	struct number	n;
-
-	snprintf(n.s, sizeof(n.s), "%zu", i);
-	return (n);
 }
 
 int
@@ -87,13 +71,9 @@ step_aside(struct clean *c, const char *path)
 		return (-1);
 	if (c->merged == -1)
 		r = rm_all(dir, name);
-	else if ((r = aside_open(c)) == 0 &&
-	    (r = step_new(c, path, false)) == 0) {
+	else if ((r = step_new(c, path, false)) == 0)
 		r = renameat2(dir, name, c->aside,
-		    step_number(c->nsteps - 1).s, 0);
-		if (r == -1)
-			step_forget(c);
-	}
+		    step_number(c->nsteps - 1).s, RENAME_NOREPLACE);
 	close(dir);
 	return (r);
 }
@@ -113,8 +93,6 @@ step_open(struct clean *c, const char *path, const char *new)
 		if (r == 0)
 			r = renameat2(c->aside, n.s, dir, name,
 			    RENAME_EXCHANGE);
-		if (r == -1)
-			step_forget(c);
 	}
 	close(dir);
 	return (r);
@@ -328,36 +306,16 @@ step_stays(struct clean *c, const struct step *s, const struct stat *st)
 	return (clean_later(c, LATER_SYNC, s->path));
 }
 
-/* To where it was. */
-static int
-step_return(struct clean *c, size_t i)
-{
-	struct step	*s = &c->steps[i];
-	const char	*name;
-	int		 dir, r = 0;
-
-	if (s->returned)
-		return (0);
-	if ((dir = at_parent(c->u, s->path, &name)) == -1)
-		return (-1);
-	if (s->opened)
-		r = rm_all(dir, name);
-	if (r == 0)
-		r = renameat2(c->aside, step_number(i).s, dir, name,
-		    RENAME_NOREPLACE);
-	close(dir);
-	s->returned = r == 0;
-	return (r);
-}
-
 static int
 step_back(struct clean *c, size_t i)
 {
-	struct stat	st;
+	const struct step	*s = &c->steps[i];
+	struct stat		 st;
 
-	if (!step_stat(c, i, &st) || step_return(c, i) == -1)
+	if (!step_stat(c, i, &st) || kept_return(c->aside, c->u, i, s->path,
+	    s->opened, true) == -1)
 		return (-1);
-	return (step_stays(c, &c->steps[i], &st));
+	return (step_stays(c, s, &st));
 }
 
 /*
@@ -378,10 +336,14 @@ step_trial(struct clean *c, const char *path)
 		return (-1);
 	r = at_is_dir(c->merged, path);
 	child_alive();
-	if (aside_mend(c->store) == -1 ||
-	    fs_refresh(c->merged, "the project") == -1)
-		return (-1);
-	return (r);
+	if (trial_end(c) == -1) {
+		/* Tried once more when all is undone. */
+		fault_clear();
+		return (fault("mount.clean", "%s: what stands for it, to see "
+		    "whether the real one shows, could not be removed",
+		    shown(path)));
+	}
+	return (fs_refresh(c->merged, "the project") == -1 ? -1 : r);
 }
 
 int
@@ -398,13 +360,4 @@ steps_verify(struct clean *c)
 		if (c->steps[i].back && step_back(c, i) == -1)
 			return (-1);
 	return (0);
-}
-
-void
-steps_undo(struct clean *c)
-{
-	size_t	i;
-
-	for (i = c->nsteps; i-- > 0; )
-		(void)step_return(c, i);
 }

@@ -149,7 +149,8 @@ job_answer_error(struct job *j, const char *code, const char *why)
 	};
 
 	/* Whether changes wait cannot be said: its owner need not care. */
-	if (j->what == J_REMOVE && strncmp(code, "land.", 5) == 0)
+	if (j->what == J_REMOVE && (strncmp(code, "land.", 5) == 0 ||
+	    strcmp(code, "mount.aside") == 0))
 		e.hint = "\"sbxctl rm --discard\" removes it unseen";
 	if (j->client != NULL)
 		peer_send(j->client->peer, MSG_ERROR, j->reqid, -1, &e);
@@ -169,8 +170,9 @@ job_landed(struct job *j, const char *warning)
 	digest_hex(j->computed, hex);
 	audit(job_words[j->what], j->session, job_named(j), j->owed.uid,
 	    result != NULL ? &result->paths : NULL,
-	    "digest=%s files=%llu result=ok actor=%s", j->landing ? hex : "-",
-	    (unsigned long long)j->landed, j->owed.actor);
+	    "digest=%s files=%llu result=ok%s actor=%s", j->landing ? hex :
+	    "-", (unsigned long long)j->landed, warning != NULL ?
+	    " unclean=yes" : "", j->owed.actor);
 	if (j->asked)
 		job_answer_error(j, "land.recovered", j->landed > 0 ?
 		    "a landing of it that was interrupted is now finished: "

@@ -314,6 +314,8 @@ unclean_body()
 		atf_check -o match:"in$form" cat "$P/a.txt"
 		atf_check -o match:'landed, but its layer' \
 		    cat "$SBX_SCRATCH/sbxd.log"
+		atf_check -o match:"apply session=$sid .*result=ok unclean=yes" \
+		    tail -n 1 "$SBX_STATE/sbxd/audit"
 		# It is no change, and what was advised helps.
 		atf_check -o match:'^0 files changed' sbxctl changes "$sid"
 		chattr -i "$u"
@@ -321,6 +323,38 @@ unclean_body()
 		atf_check test ! -e "$u"
 		atf_check -o match:removed sbxctl rm "$sid"
 	done
+	int_end
+}
+
+atf_test_case aside
+aside_head()
+{
+	atf_set descr "what a discard that failed could not put back is said \
+by all that would go over it, and keeps the session"
+	atf_set require.user root
+}
+aside_body()
+{
+	int_begin
+	int_who user
+	int_keep sh -c 'echo in >new'
+	# As where its place was not written down any more.
+	dir=$SBX_STATE/s/$sid/aside
+	mkdir "$dir"
+	: >"$dir/steps"
+	echo mine >"$dir/0"
+	for c in changes 'apply --yes' 'discard --yes' resume; do
+		# shellcheck disable=SC2086 # words
+		atf_check -s not-exit:0 -o ignore \
+		    -e match:"\"aside\" in the session's folder" sbxctl $c "$sid"
+	done
+	atf_check -o match:"discard session=$sid .*result=mount.aside" \
+	    cat "$SBX_STATE/sbxd/audit"
+	atf_check -s exit:1 -e match:'sbxctl rm --discard' sbxctl rm "$sid"
+	atf_check -o match:"$sid.*aside" sbxctl gc --older 0s
+	atf_check -o inline:'mine\n' cat "$dir/0"
+	atf_check -o match:removed sbxctl rm --discard "$sid"
+	int_state_check
 	int_end
 }
 
@@ -475,7 +509,7 @@ back_body()
 
 atf_init_test_cases()
 {
-	for c in removed foreign moved stuck live killed unclean undiscarded \
+	for c in removed foreign moved stuck live killed unclean aside undiscarded \
 	    unended back; do
 		atf_add_test_case "$c"
 	done

@@ -526,7 +526,7 @@ CASE(cut_short, "a folder that was put aside when mountd was killed comes "
 	trial_cut(&d);
 	ATF_REQUIRE_EQ(0, test_sh("echo p >'%s/d/p'", drive_layer(&d)));
 	ATF_CHECK(!drive_clean(&d, false, true, LISTED("f")));
-	ATF_CHECK_STREQ("mount.clean", d.code);
+	ATF_CHECK_STREQ("mount.aside", d.code);
 	ATF_CHECK_MSG(strstr(d.text, "aside/trial") != NULL, "%s", d.text);
 	ATF_REQUIRE_EQ(0, test_sh("test -e '%s/state/s/%s/aside/trial/o' && "
 	    "rm '%s/d/p'", test_scratch(), d.id, drive_layer(&d)));

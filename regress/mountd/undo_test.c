@@ -1,0 +1,206 @@
+/*
+ * A discard of a live session that fails or is killed at each of its steps,
+ * and whose undoing fails, too: nothing of the session's is lost.
+ */
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../lib/trip.h"
+#include "cases.h"
+#include "changes.h"
+
+#define LAST	10000U		/* all that are to come */
+
+static char	before[CHANGES_LIST];
+
+static bool
+aside_there(const struct drive *d)
+{
+	return (access(test_path("state/s/%s/aside", d->id), F_OK) == 0);
+}
+
+static void
+as_before(struct drive *d, const char *change, unsigned int n)
+{
+	list_inside(d);
+	if (strcmp(before, inside) == 0)
+		return;
+	printf("want:\n%s\ngot:\n%s\n", before, inside);
+	atf_tc_fail_nonfatal("%s: call %u: something is lost", change, n);
+}
+
+/* What a look at the session brings back. */
+static void
+looked_at(struct drive *d, const char *change, unsigned int n)
+{
+	struct drive_view	v;
+
+	ATF_CHECK_MSG(drive_look(d, true, &v), "%s: call %u: %s: %s", change,
+	    n, d->code, d->text);
+	drive_look_end(&v);
+	as_before(d, change, n);
+	ATF_CHECK_MSG(!aside_there(d), "%s: call %u: aside", change, n);
+}
+
+/* Calls n to last fail, or it is killed; false: there are not so many. */
+static bool
+stumbles(struct drive *d, const char *const *listed, unsigned int n,
+    unsigned int last, int error)
+{
+	bool	done;
+
+	trip_begin(drive_mountd.pid, SYS_renameat2, n, last, error);
+	done = drive_clean(d, true, true, listed);
+	return (trip_end() >= n && !done);
+}
+
+/* What was put aside stays, and is told, also by who looks with no more
+ * success. */
+static void
+stays(struct drive *d, const char *change, unsigned int n)
+{
+	struct drive_view	v;
+	bool			there = aside_there(d), looks;
+
+	ATF_CHECK_MSG((strcmp(d->code, "mount.aside") == 0) == there,
+	    "%s: call %u: %s", change, n, d->code);
+	if (!there)
+		return;
+	ATF_CHECK_MSG(strstr(d->text, "\"aside") != NULL &&
+	    strchr(d->text, '\n') == NULL, "%s", d->text);
+	trip_begin(drive_mountd.pid, SYS_renameat2, 1, LAST, EIO);
+	looks = drive_look(d, true, &v);
+	ATF_CHECK(trip_end() > 0);
+	drive_look_end(&v);
+	ATF_CHECK_MSG(!looks && strcmp(d->code, "mount.aside") == 0,
+	    "%s: call %u: %s", change, n, d->code);
+	ATF_CHECK(aside_there(d));
+}
+
+static void
+undone(struct drive *d, const char *change, const char *const *listed)
+{
+	unsigned int	n;
+
+	reset();
+	START(d);
+	ATF_REQUIRE_EQ(0, drive_sh(d, "%s", change));
+	list_inside(d);
+	strlcpy(before, inside, sizeof(before));
+	for (n = 1; stumbles(d, listed, n, n, EIO); n++) {
+		ATF_CHECK_MSG(strcmp(d->code, "mount.clean") == 0,
+		    "%s: call %u: %s: %s", change, n, d->code, d->text);
+		ATF_CHECK_MSG(!aside_there(d), "%s: call %u", change, n);
+		as_before(d, change, n);
+		/* What the one before has copied need not be again. */
+		if (!stumbles(d, listed, n, LAST, EIO))
+			break;
+		stays(d, change, n);
+		looked_at(d, change, n);
+		ATF_REQUIRE(stumbles(d, listed, n, n, 0));
+		ATF_CHECK_STREQ("mount.failed", d->code);
+		looked_at(d, change, n);
+	}
+	ATF_CHECK_MSG(n > 2, "%s: %u calls", change, n - 1);
+	/* The last one went through. */
+	list_inside(d);
+	ATF_CHECK_MSG(strcmp(before, inside) != 0, "%s", change);
+	drive_release(d);
+	drive_erase(d);
+}
+
+CASE(undone, "a discard that fails, or is killed, at any step")
+{
+	struct drive	d = { .uid = 1001, .gid = 1001 };
+
+	drive_begin();
+	undone(&d, "echo m >>f; rm d/a; mkdir n; echo n >n/n",
+	    LISTED("f", "d/a", "n"));
+	undone(&d, "rm -r d d2", LISTED("d/a", "d2/sub/in/e"));
+	undone(&d, "mv d e; rm e/b; rm -r d2; mkdir d2; echo x >d2/x",
+	    LISTED("e", "d/a", "d2/x"));
+	drive_end();
+}
+
+/* Of a session that ends then: its layer is not empty, and what had no place
+ * is said until it has one. */
+CASE(ended, "what stays aside keeps its session, until its place is free")
+{
+	struct drive		d = { .uid = 1001, .gid = 1001 };
+	struct drive_view	v;
+
+	drive_begin();
+	reset();
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "echo mine >f; rm t; chmod 700 x"));
+	ATF_REQUIRE(stumbles(&d, LISTED("f", "t", "x"), 3, LAST, EIO));
+	ATF_REQUIRE_STREQ("mount.aside", d.code);
+	/* The session goes on without them. */
+	ATF_CHECK_STREQ("one", drive_out(&d, "cat f"));
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "echo later >f; echo later >t"));
+	drive_release(&d);
+	ATF_CHECK(!d.pristine);
+	ATF_CHECK(!drive_look(&d, false, &v));
+	ATF_CHECK_STREQ("mount.aside", d.code);
+	ATF_CHECK_MSG(strstr(d.text, "f cannot come back (File exists, move "
+	    "away what is there now)") != NULL, "%s", d.text);
+	d.again = true;
+	ATF_CHECK(!drive_start(&d));
+	ATF_CHECK_STREQ("mount.aside", d.code);
+	drive_kill(&d);
+	ATF_REQUIRE_EQ(0, test_sh("rm '%s/f'", drive_layer(&d)));
+	START(&d);
+	ATF_CHECK_STREQ("mine\nlater", drive_out(&d, "cat f t"));
+	ATF_CHECK(!aside_there(&d));
+	drive_release(&d);
+	drive_erase(&d);
+	drive_end();
+}
+
+/* As a power cut may leave it: more is aside than was written down. */
+CASE(unwritten, "what is aside without a record of its place stays there")
+{
+	struct drive		d = { .uid = 1001, .gid = 1001 };
+	struct drive_view	v;
+
+	drive_begin();
+	reset();
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "echo mine >f; echo mine >t; "
+	    "echo mine >new"));
+	drive_release(&d);
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s' && mkdir aside && "
+	    "u=%s && n=${u#*/%s/} && mv $u/f aside/0 && mv $u/t aside/1 && "
+	    "printf '%%s\\0af\\0at' ${n%%%%/*} >aside/steps", test_scratch(),
+	    d.id, drive_layer(&d), d.id));
+	ATF_CHECK(!drive_look(&d, false, &v));
+	ATF_CHECK_STREQ("mount.aside", d.code);
+	ATF_CHECK_MSG(strstr(d.text, "1 of the session's files") != NULL,
+	    "%s", d.text);
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s' && test ! -e aside/0 && "
+	    "mv aside/1 '%s/t'", test_scratch(), d.id, drive_layer(&d)));
+	START(&d);
+	ATF_CHECK_STREQ("mine\nmine", drive_out(&d, "cat f t"));
+	drive_release(&d);
+	/* Without the record they were given up already. */
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s' && mkdir aside && "
+	    "echo landed >aside/0", test_scratch(), d.id));
+	ATF_CHECK(drive_look(&d, false, &v));
+	drive_look_end(&v);
+	ATF_CHECK(!aside_there(&d));
+	drive_erase(&d);
+	drive_end();
+}
+
+ATF_TP_ADD_TCS(tp)
+{
+	ATF_TP_ADD_TC(tp, undone);
+	ATF_TP_ADD_TC(tp, ended);
+	ATF_TP_ADD_TC(tp, unwritten);
+	return (atf_no_error());
+}
