@@ -12,6 +12,7 @@
 
 #include "../common/path.h"
 #include "at.h"
+#include "clean.h"
 #include "fault.h"
 #include "fs.h"
 #include "layer.h"
@@ -71,6 +72,46 @@ git_same(const struct pair *p, const char *path, const struct stat *st)
 	return (same);
 }
 
+/* A folder of the layer that shows something else than the machine's of this
+ * path: nothing of it, or another one. What is not in it may be what the
+ * session removed. */
+static bool
+git_covers(const struct pair *p, const char *path)
+{
+	const char	*slash = strrchr(path, '/');
+	char		 above[PATH_MAX] = "", lower[PATH_MAX];
+	struct stat	 st;
+	bool		 lies;
+	int		 fd;
+
+	if ((fd = at_open(p->u, path, O_PATH | O_DIRECTORY)) == -1)
+		return (true);
+	if (slash != NULL)
+		memcpy(above, path, (size_t)(slash - path));
+	lies = fold_points(fd, slash != NULL ? slash + 1 : path, above, true,
+	    lower);
+	close(fd);
+	if (lies)
+		return (strcmp(lower, path) != 0);
+	return (p->real == -1 || at_stat(p->real, path, &st));
+}
+
+/* The folders above path, in the layer. */
+static bool
+git_covered(const struct pair *p, const char *path)
+{
+	char		 above[PATH_MAX];
+	const char	*slash;
+
+	for (slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
+		memcpy(above, path, (size_t)(slash - path));
+		above[slash - path] = '\0';
+		if (git_covers(p, above))
+			return (true);
+	}
+	return (false);
+}
+
 /* A folder that is there for what is in it says nothing. 1 there is more, or
  * that cannot be told, 0 there is not; what is still to be looked into goes to
  * dirs. */
@@ -84,7 +125,8 @@ git_folder(const struct pair *p, const char *path, struct names *dirs)
 	int		r = 0;
 
 	child_alive();
-	if (names_read(p->u, path, &ns) == -1)
+	if ((*path != '\0' && git_covers(p, path)) ||
+	    names_read(p->u, path, &ns) == -1)
 		return (1);
 	for (i = 0; r == 0 && i < ns.n; i++) {
 		if (at_join(path, ns.v[i], sub) == -1)
@@ -113,6 +155,8 @@ git_in_upper(const struct pair *p, const char *path)
 		 * review goes on whatever it has put there. */
 		return (errno != ENOENT);
 	close(fd);
+	if (git_covered(p, path))
+		return (1);
 	r = names_add(&dirs, path);
 	while (r == 0 && dirs.n > 0) {
 		dir = dirs.v[--dirs.n];

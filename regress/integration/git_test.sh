@@ -170,7 +170,9 @@ worktree_one()
 	atf_check run -- sh -c 'git status --short; git log >/dev/null
 	    echo x >~/elsewhere'
 	for c in 'echo x >>a.txt; git stash -q' \
-	    'git commit -q --allow-empty -m x'; do
+	    'git commit -q --allow-empty -m x' \
+	    'cd "$(git rev-parse --git-common-dir)"; rm -r refs; mkdir refs' \
+	    'g=$(git rev-parse --git-common-dir); rm -r "$g"; mkdir "$g"'; do
 		run -- sh -ec "$c" >out 2>err </dev/null ||
 		    atf_fail "$c: $(cat out err)"
 		atf_check -o match:'is kept, with what does not land' \
