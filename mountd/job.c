@@ -347,10 +347,25 @@ static const struct handler job_table[] = {
 	{ MSG_OK,	PERMIT_ALWAYS,	job_on_ok },
 };
 
+/* Its answer, which may be here already, would be one without that. */
+static void
+job_lost(struct peer *p, struct msg *msg)
+{
+	struct job	*j = p->ctx;
+
+	(void)msg;
+	job_text(j, "limit.descriptors", no_room);
+	job_kill(j);
+	peer_free(p);
+	j->child = NULL;
+	job_settle(j);
+}
+
 static const struct peer_ops job_ops = {
 	.table = job_table,
 	.n = sizeof(job_table) / sizeof(job_table[0]),
 	.gone = job_gone,
+	.lost = job_lost,
 };
 
 static const char *

@@ -45,6 +45,7 @@ mountd_gone(struct peer *p, const char *why)
 
 static struct peer_ops mountd_ops = {
 	.gone = mountd_gone,
+	.lost = session_lost,
 };
 
 /*

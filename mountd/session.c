@@ -21,8 +21,12 @@
 #include "spare.h"
 #include "stage.h"
 
-static const char	no_process[] =
-    "no process for it: the machine is out of memory or processes";
+static const char *
+no_process(void)
+{
+	return (errno == EMFILE ? no_room : "no process for it: the machine "
+	    "is out of memory or processes");
+}
 
 static TAILQ_HEAD(, session) sessions = TAILQ_HEAD_INITIALIZER(sessions);
 static struct peer *broker;
@@ -204,7 +208,7 @@ session_run(struct session *s, struct msg *msg, int (*run)(struct child *))
 {
 	if (job_start(s, msg, run) != NULL)
 		return;
-	refuse(msg->id, s->id, "mount.failed", no_process);
+	refuse(msg->id, s->id, "mount.failed", no_process());
 	if (!s->mounted) {
 		if (s->fresh)
 			unlinkat(mountd.store, s->id, AT_REMOVEDIR);
@@ -308,7 +312,7 @@ mountd_on_refresh(struct peer *p, struct msg *msg)
 		refuse(msg->id, m->session, "mount.state", "the session is "
 		    "not mounted here");
 	else if (job_beside(s, msg, refresh_run) == NULL)
-		refuse(msg->id, s->id, "mount.failed", no_process);
+		refuse(msg->id, s->id, "mount.failed", no_process());
 }
 
 static void
@@ -393,7 +397,7 @@ mountd_on_probe(struct peer *p, struct msg *msg)
 {
 	(void)p;
 	if (job_start(NULL, msg, probe_run) == NULL)
-		probe_failed(msg->id, no_process);
+		probe_failed(msg->id, no_process());
 }
 
 /* No session's: it only reads, beside whatever is at work. */
@@ -402,7 +406,7 @@ mountd_on_measure(struct peer *p, struct msg *msg)
 {
 	(void)p;
 	if (job_start(NULL, msg, measure_run) == NULL)
-		refuse(msg->id, NULL, "mount.failed", no_process);
+		refuse(msg->id, NULL, "mount.failed", no_process());
 }
 
 static void
@@ -410,7 +414,7 @@ mountd_on_explain(struct peer *p, struct msg *msg)
 {
 	(void)p;
 	if (job_start(NULL, msg, explain_run) == NULL)
-		refuse(msg->id, NULL, "mount.failed", no_process);
+		refuse(msg->id, NULL, "mount.failed", no_process());
 }
 
 const struct handler session_table[] = {

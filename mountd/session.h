@@ -83,6 +83,9 @@ void	session_forget(struct session *);
 /* session.c: the parent's table of what sbxd may say. */
 extern const struct handler session_table[];
 extern const size_t session_ntable;
+/* told.c: a message came whose descriptor found no room. */
+extern const char no_room[];
+void	session_lost(struct peer *, struct msg *);
 void	session_begin(struct event_base *, struct peer *);
 
 /* In a spare: the session that its PREP is for. store is taken over. */

@@ -91,3 +91,23 @@ child_root(const struct child *c, const char *project, int fd)
 	return (fault("mount.identity", "project %s is not the folder that "
 	    "the session was started on", shown(project)));
 }
+
+const char	no_room[] = "mountd has no room for another descriptor "
+    "(RLIMIT_NOFILE): end some sessions, or start sbxd with a higher hard "
+    "limit";
+
+/* The broker ends the start, or the review, that it is about; what was to be
+ * made beforehand is not. */
+void
+session_lost(struct peer *p, struct msg *msg)
+{
+	const struct m_SFD	*sfd = msg->body;
+	const struct m_VIEW	*view = msg->body;
+
+	if (msg->type == MSG_SFD)
+		peer_error_at(p, 0, sfd->session, "limit.descriptors", "%s",
+		    no_room);
+	else if (msg->type == MSG_VIEW)
+		peer_error_at(p, msg->id, view->session, "limit.descriptors",
+		    "%s", no_room);
+}

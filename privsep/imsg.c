@@ -61,7 +61,8 @@ imsg_clear(struct imsgbuf *ib)
 		outbuf_free(ob);
 	}
 	while (ib->nfds > 0)
-		close(ib->fds[--ib->nfds]);
+		if (ib->fds[--ib->nfds] != -1)
+			close(ib->fds[ib->nfds]);
 	if (ib->fd != -1)
 		close(ib->fd);
 	ib->fd = -1;
@@ -219,12 +220,28 @@ imsg_flush(struct imsgbuf *ib)
 	return (1);
 }
 
-/* Takes the descriptors of one receive over; what is too many is closed. */
+static int
+imsg_push_fd(struct imsgbuf *ib, int fd)
+{
+	if (ib->nfds < LIMIT_FDQUEUE) {
+		ib->fds[ib->nfds++] = fd;
+		return (0);
+	}
+	if (fd != -1)
+		close(fd);
+	return (-1);
+}
+
+/*
+ * Takes the descriptors of one receive over; what is too many is closed. Where
+ * the kernel has cut off all of them, we are at our limit: nothing that the
+ * sender could know.
+ */
 static int
 imsg_take_fds(struct imsgbuf *ib, struct msghdr *mh)
 {
 	struct cmsghdr	*cmsg;
-	size_t		 i, n;
+	size_t		 i, n, got = 0;
 	int		 fd, r = 0;
 
 	for (cmsg = CMSG_FIRSTHDR(mh); cmsg != NULL;
@@ -236,14 +253,13 @@ imsg_take_fds(struct imsgbuf *ib, struct msghdr *mh)
 		for (i = 0; i < n; i++) {
 			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof(int),
 			    sizeof(int));
-			if (ib->nfds == LIMIT_FDQUEUE) {
-				close(fd);
+			got++;
+			if (imsg_push_fd(ib, fd) == -1)
 				r = -1;
-			} else
-				ib->fds[ib->nfds++] = fd;
 		}
 	}
-	if (mh->msg_flags & MSG_CTRUNC)
+	if ((mh->msg_flags & MSG_CTRUNC) && (got > 0 ||
+	    imsg_push_fd(ib, -1) == -1))
 		r = -1;
 	if (r == -1)
 		errno = EBADMSG;
@@ -406,6 +422,11 @@ imsg_frame(struct imsgbuf *ib, const struct imsg_hdr *hdr, struct msg *msg,
 			return (-1);
 		}
 		msg->fd = imsg_pop_fd(ib);
+		msg->lost = msg->fd == -1;
+	}
+	if (msg->lost && !ib->lossy) {
+		*why = "no room for a descriptor";
+		return (-1);
 	}
 	msg->type = hdr->type;
 	msg->id = hdr->peerid;

@@ -32,6 +32,7 @@ struct msg {
 	uint32_t	 id;		/* the header's peerid */
 	uint32_t	 pid;
 	int		 fd;		/* -1: none; take it by msg_take_fd */
+	bool		 lost;		/* there was one, and no room for it */
 	const void	*body;		/* struct m_<FIELDS> of its row */
 	const char	*why;		/* where it could not be decoded */
 	struct msgpack_zone *zone;
@@ -50,11 +51,12 @@ struct imsgbuf {
 	enum role	 self, other;
 	bool		 lax;		/* unknown keys of newer clients */
 	bool		 parts;		/* a client has none before its HELLO */
+	bool		 lossy;		/* lost descriptors are looked at */
 	TAILQ_HEAD(, outbuf) out;
 	size_t		 queued;	/* bytes not yet written */
 	uint8_t		*in;		/* LIMIT_FRAME bytes */
 	size_t		 inat, inlen;	/* what is there and not taken */
-	int		 fds[LIMIT_FDQUEUE];
+	int		 fds[LIMIT_FDQUEUE];	/* -1: lost */
 	size_t		 nfds;
 	uint8_t		*part;		/* a message in parts, so far */
 	size_t		 partlen;
@@ -79,12 +81,13 @@ int	imsg_compose(struct imsgbuf *, uint32_t type, uint32_t id, int fd,
 /* Writes what the socket takes: 1 all written, 0 some left, -1 errno. */
 int	imsg_flush(struct imsgbuf *);
 /* Reads once: >0 bytes, 0 end of file, -1 errno (EAGAIN: nothing there;
- * EMSGSIZE, EBADMSG: MSG_CTRUNC, too many descriptors). */
+ * EMSGSIZE, EBADMSG: too many descriptors). */
 ssize_t	imsg_read(struct imsgbuf *);
 /*
  * Takes the next whole message out of what was read: 1 one is in *msg, 0 none
  * yet, -1 a broken frame (reason in *why); then the peer is to be dropped.
- * Row, direction, size, descriptor mark and fields have all been checked.
+ * Row, direction, size, descriptor mark and fields have all been checked. One
+ * whose descriptor this process had no room for is broken, but where lossy.
  */
 int	imsg_next(struct imsgbuf *, struct msg *, const char **why);
 

@@ -31,6 +31,7 @@ peer_new(struct event_base *base, int fd, enum role self, enum role other,
 	p->ctx = ctx;
 	if (imsg_init(&p->ib, fd, self, other) == -1)
 		goto fail;
+	p->ib.lossy = ops->lost != NULL;
 	if ((p->permits = calloc(ops->n + 1, sizeof(*p->permits))) == NULL)
 		goto fail;
 	for (i = 0; i < ops->n; i++)
@@ -103,7 +104,10 @@ peer_dispatch(struct peer *p, struct msg *msg)
 		return ("a message out of turn");
 	if (p->permits[place] == PERMIT_ONCE)
 		p->permits[place] = PERMIT_NO;
-	h->fn(p, msg);
+	if (msg->lost)
+		p->ops->lost(p, msg);
+	else
+		h->fn(p, msg);
 	return (NULL);
 }
 

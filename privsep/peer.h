@@ -29,6 +29,9 @@ struct peer_ops {
 	/* The connection is over: NULL reason for a plain end of file, else
 	 * what was broken. Frees the peer, or ends the process. */
 	void		(*gone)(struct peer *, const char *why);
+	/* Optional: a message came in place of its handler's whose descriptor
+	 * we had no room for. Without it that is the peer's end. */
+	void		(*lost)(struct peer *, struct msg *);
 	/* Optional: the queue has drained below half of LIMIT_OUTQ. */
 	void		(*drained)(struct peer *);
 };

@@ -21,6 +21,9 @@
 #define CLIENTS_MAX	256	/* connections */
 #define CLIENTS_ROOT	64	/* of them, that only root may have */
 #define CLIENTS_A_UID	128
+/* Descriptors that no client and no session is given, so that those that there
+ * are can go on, be reviewed and end; half of them root's clients may have. */
+#define FDS_KEPT	32
 #define WAITS_MAX	64	/* WAITs and DOCTORs of one connection */
 #define UNREAD_MAX	(16 << 20)	/* bytes a client lets lie */
 /* Of lists, in bytes: each goes on in messages beside other fields, and one
@@ -185,6 +188,7 @@ struct sbxd {
 	TAILQ_HEAD(, job) jobs;
 	bool		 stopping;
 	int		 landlock;	/* the kernel's ABI */
+	int		 nfds;		/* so many descriptors we may have */
 };
 extern struct sbxd	sbxd;
 
@@ -455,6 +459,15 @@ void		 client_on_doctor(struct peer *, struct msg *);
 void		 doctor_on_text(enum helper, struct msg *);
 void	doctor_on_end(enum helper);
 void		 doctor_client_gone(struct client *);
+
+/* sbxd_fds.c */
+void		 fds_count(void);	/* at the start */
+/* This one is not of those that are kept back from such a client. */
+bool		 fds_left(int fd, uid_t);
+/* With errno; where it is that there are no more: what helps. */
+const char	*fds_why(const char *what);
+void		 fds_session_lost(struct session *);
+void		 fds_helper_lost(struct peer *, struct msg *);
 
 /* sbxd_full.c: what went wrong with the state, as one line; the next call
  * writes over it. state_full: there is no room in it, whose words these are;

@@ -445,10 +445,10 @@ static const struct peer_ops client_ops = {
 
 /* Says why, as far as the socket takes it at once, and hangs up. */
 static void
-client_refuse(int fd, const char *why)
+client_refuse(int fd, const char *code, const char *why)
 {
 	struct imsgbuf	ib;
-	struct m_ERROR	e = { .code = "auth.denied", .message = why };
+	struct m_ERROR	e = { .code = code, .message = why };
 
 	if (imsg_init(&ib, fd, ROLE_SBXD, ROLE_CLIENT) == 0 &&
 	    imsg_compose(&ib, MSG_ERROR, 0, -1, &e) == 0)
@@ -474,7 +474,7 @@ client_new(int fd)
 	struct client	*c;
 	struct ucred	 cred;
 	socklen_t	 len = sizeof(cred);
-	const char	*why;
+	const char	*why, *code = "auth.denied";
 	struct m_HELLO	 hello;
 	char		 build[65];	/* as long as HELLO's may be */
 
@@ -483,11 +483,17 @@ client_new(int fd)
 		return;
 	}
 	/* Root is no session's. */
-	if ((why = uid_refused(cred.uid)) != NULL || (cred.uid != 0 &&
-	    (why = outside_refuses(fd)) != NULL)) {
+	if ((why = uid_refused(cred.uid)) == NULL && cred.uid != 0)
+		why = outside_refuses(fd);
+	if (why == NULL && !fds_left(fd, cred.uid)) {
+		errno = EMFILE;
+		code = "limit.descriptors";
+		why = fds_why("one more connection");
+	}
+	if (why != NULL) {
 		log_info("a client of uid %u: %s", (unsigned int)cred.uid,
 		    why);
-		client_refuse(fd, why);
+		client_refuse(fd, code, why);
 		return;
 	}
 	if ((c = calloc(1, sizeof(*c))) == NULL) {

@@ -70,7 +70,8 @@ spawn_on_sfd(struct peer *p, struct msg *msg)
 	if (strcmp(sfd->kind, "pidns") == 0) {
 		if ((copy = fcntl(fd, F_DUPFD_CLOEXEC, 0)) == -1) {
 			close(fd);
-			session_fail(s, "start.failed", strerror(errno));
+			session_fail(s, "start.failed", fds_why("its pid "
+			    "namespace"));
 			return;
 		}
 		peer_send(sbxd.helper[H_MOUNTD], MSG_SFD, 0, copy, sfd);
@@ -518,7 +519,7 @@ static const struct handler landd_table[] = {
 };
 
 #define OPS(t)	{ .table = t, .n = sizeof(t) / sizeof((t)[0]),		\
-		    .gone = helper_gone }
+		    .gone = helper_gone, .lost = fds_helper_lost }
 static const struct {
 	enum role	role;
 	struct peer_ops	ops;

@@ -256,6 +256,8 @@ seal_read(const struct job *j, uint8_t *buf, size_t *len)
 	n = read(fd, buf, LIMIT_SEAL);
 	close(fd);
 	*len = n > 0 ? (size_t)n : 0;
+	if (n == 0)
+		errno = ENOENT;
 	return (n > 0 ? 0 : -1);
 }
 
@@ -328,7 +330,12 @@ job_send(struct job *j)
 	};
 	bool			 fits;
 
-	if (seal_read(j, seal, &m.seal.len) == -1) {
+	if (seal_read(j, seal, &m.seal.len) == -1 && errno != ENOENT) {
+		job_fail(j, "state.failed", state_why("its seal cannot be "
+		    "read"));
+		return;
+	}
+	if (m.seal.len == 0) {
 		job_fail(j, "land.unsealed", "the session has no seal: it "
 		    "never came to run, or the machine went down just then; "
 		    "nothing of it can be landed, \"sbxctl rm --discard\" "

@@ -385,8 +385,7 @@ client_on_resume(struct peer *p, struct msg *msg)
 	}
 	resume_begin(s);
 	if (session_start(s, p->ctx, msg->id, &terminal, &what) == -1) {
-		peer_error(p, msg->id, "start.failed", "%s: %s", what,
-		    strerror(errno));
+		peer_error(p, msg->id, "start.failed", "%s", fds_why(what));
 		resume_give_up(s);
 		return;
 	}

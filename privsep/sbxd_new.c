@@ -435,6 +435,14 @@ session_start(struct session *s, struct client *c, uint32_t id,
 		close(listener);
 		return (-1);
 	}
+	/* The last one of those that stay: the others are below it. */
+	if (!fds_left(pair[1], c->uid)) {
+		close(listener);
+		close(pair[0]);
+		close(pair[1]);
+		errno = EMFILE;
+		return (-1);
+	}
 	*what = "the worker's connection";
 	if ((s->worker = worker_peer(s, pair[0])) == NULL) {
 		close(listener);
@@ -479,8 +487,7 @@ client_on_new(struct peer *p, struct msg *msg)
 		return;
 	}
 	if (session_start(s, c, msg->id, m, &what) == -1) {
-		peer_error(p, msg->id, "start.failed", "%s: %s", what,
-		    strerror(errno));
+		peer_error(p, msg->id, "start.failed", "%s", fds_why(what));
 		strlcpy(id, s->rec.r.session, sizeof(id));
 		unlink(id);
 		session_remove(s);

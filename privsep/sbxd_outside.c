@@ -3,6 +3,7 @@
  * A layer after the other: mountd says which has something in it and makes its
  * three folders, landd's child lists them.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,7 +63,12 @@ outside_order(struct job *j, const char *path)
 		.live = j->live, .seal = { seal, 0 }
 	};
 
-	if (seal_read(j, seal, &m.seal.len) == -1) {
+	if (seal_read(j, seal, &m.seal.len) == -1 && errno != ENOENT) {
+		job_fail(j, "state.failed", state_why("its seal cannot be "
+		    "read"));
+		return;
+	}
+	if (m.seal.len == 0) {
 		job_fail(j, "land.unsealed", "the session has no seal, so it "
 		    "is not known who it ran as");
 		return;

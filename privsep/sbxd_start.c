@@ -456,6 +456,7 @@ start_confine(void)
 		fatal("%s/sbxd/audit", sbxd.conf.state);
 	audit_reserve();
 	proc_descriptors(0);
+	fds_count();
 	outside = outside_begin(socket_is_bare());
 	sbxd.landlock = unveil_abi();
 	drop_limits(0, 0);

@@ -121,6 +121,13 @@ worker_on_error(struct peer *p, struct msg *msg)
 	session_fail(s, e->code, e->message);
 }
 
+static void
+worker_lost(struct peer *p, struct msg *msg)
+{
+	(void)msg;
+	fds_session_lost(p->ctx);
+}
+
 static const struct handler worker_table[] = {
 	{ MSG_HELLO, PERMIT_ONCE, worker_on_hello },
 	{ MSG_SFD, PERMIT_ALWAYS, worker_on_sfd },
@@ -132,7 +139,8 @@ static const struct handler worker_table[] = {
 static const struct peer_ops worker_ops = {
 	.table = worker_table,
 	.n = sizeof(worker_table) / sizeof(worker_table[0]),
-	.gone = worker_gone
+	.gone = worker_gone,
+	.lost = worker_lost
 };
 
 struct peer *

@@ -17,7 +17,7 @@ sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
 		privsep/sbxd_forget.c privsep/sbxd_stream.c \
 		privsep/sbxd_remove.c privsep/sbxd_full.c \
 		privsep/sbxd_doctor.c privsep/sbxd_attach.c \
-		privsep/sbxd_hold.c \
+		privsep/sbxd_hold.c privsep/sbxd_fds.c \
 		privsep/sbxd_audit.c privsep/record.c common/commit.c
 sbxd_LIBS =
 sbxd_STATIC =	libs

@@ -16,3 +16,5 @@ regress/privsep/live_test_SRCS = regress/lib/scripted.c regress/lib/sample.c \
 regress/privsep/audit_test_SRCS = privsep/sbxd_audit.c
 regress/privsep/outside_test_SRCS = privsep/outside.c
 regress/privsep/outside_test_LIBS = libseccomp
+regress/privsep/room_test_SRCS = regress/lib/scripted.c regress/lib/sample.c \
+	regress/lib/inject.c regress/privsep/broker.c
