@@ -310,6 +310,8 @@ bool		 audit_other(struct peer *, uint32_t, const char *what,
 /* sbxd_hold.c: true: it is answered when the session is let go. */
 bool		 hold_exec(struct peer *, struct msg *,
 		    const struct session *);
+bool		 hold_resume(struct peer *, struct msg *,
+		    const struct session *);
 void		 hold_client_gone(const struct client *);
 void		 holds_soon(void);
 /* FREEZE, when those that were let through before have begun. */

@@ -1,10 +1,12 @@
 /*
- * EXECs that came while their session is looked at: without a control group
- * the session's first process goes on meanwhile, and what it starts would
- * write into what is read. They are heard again once that is over. Of those
- * that came just before, which it may not have read yet, it says when they
- * have begun: what is a process by then is stopped as all others are.
+ * Requests that came while their session is looked at, and are heard again once
+ * that is over. An EXEC, since without a control group the session's first
+ * process goes on meanwhile, and what it starts would write into what is read;
+ * of those that came just before, which it may not have read yet, it says when
+ * they have begun: what is a process by then is stopped as all others are. A
+ * RESUME, whose client need not know who looks.
  */
+#include <sys/socket.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@ struct hold {
 	TAILQ_ENTRY(hold) entry;
 	struct client	*client;
 	struct msg	 msg;
+	void		(*again)(struct peer *, struct msg *);
 };
 static TAILQ_HEAD(holds, hold)	holds = TAILQ_HEAD_INITIALIZER(holds);
 
@@ -38,6 +41,18 @@ session_is_held(const struct session *s)
 	    (!j->staged || job_writes(j)));
 }
 
+/* Who has gone meanwhile wants nothing any more. */
+static bool
+hold_is_wanted(const struct hold *h)
+{
+	char		c;
+	struct iovec	iov = { &c, 1 };
+	struct msghdr	mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	return (recvmsg(h->client->peer->ib.fd, &mh, MSG_PEEK |
+	    MSG_DONTWAIT) != 0);
+}
+
 /* All of them: whose session is looked at still comes back. */
 static void
 holds_go(evutil_socket_t fd, short what, void *arg)
@@ -52,7 +67,8 @@ holds_go(evutil_socket_t fd, short what, void *arg)
 		more = h != last;
 		TAILQ_REMOVE(&holds, h, entry);
 		peer_resume(h->client->peer);
-		client_on_exec(h->client->peer, &h->msg);
+		if (hold_is_wanted(h))
+			h->again(h->client->peer, &h->msg);
 		msg_free(&h->msg);
 		free(h);
 	}
@@ -70,21 +86,38 @@ holds_soon(void)
 	event_active(again, 0, 0);
 }
 
-bool
-hold_exec(struct peer *p, struct msg *msg, const struct session *s)
+static void
+hold(struct peer *p, struct msg *msg, void (*handler)(struct peer *,
+    struct msg *))
 {
 	struct hold	*h;
 
-	if (!session_is_held(s))
-		return (false);
 	if ((h = calloc(1, sizeof(*h))) == NULL)
 		fatal("a request");
 	h->client = p->ctx;
+	h->again = handler;
 	h->msg = *msg;
 	memset(msg, 0, sizeof(*msg));
 	msg->fd = -1;
 	TAILQ_INSERT_TAIL(&holds, h, entry);
 	peer_pause(p);
+}
+
+bool
+hold_exec(struct peer *p, struct msg *msg, const struct session *s)
+{
+	if (!session_is_held(s))
+		return (false);
+	hold(p, msg, client_on_exec);
+	return (true);
+}
+
+bool
+hold_resume(struct peer *p, struct msg *msg, const struct session *s)
+{
+	if (s->job == NULL || s->state != S_ENDED || sbxd.stopping)
+		return (false);
+	hold(p, msg, client_on_resume);
 	return (true);
 }
 

@@ -330,16 +330,19 @@ resume_give_up(struct session *s)
 	idle_check();
 }
 
-/* The session, if this client can resume it now; else the answer is given. */
+/* The session, if this client can resume it now; else the answer is given, or
+ * it is asked again. */
 static struct session *
-resume_session(struct peer *p, uint32_t id, const struct m_RESUME *m)
+resume_session(struct peer *p, struct msg *msg)
 {
+	const struct m_RESUME	*m = msg->body;
+	uint32_t		 id = msg->id;
 	const struct client	*c = p->ctx;
 	struct session		*s;
 	const char		*why, *code = "auth.denied";
 
 	if ((s = client_session(p, id, m->session)) == NULL ||
-	    !client_allowed(p, id, s, ACT_RESUME))
+	    !client_allowed(p, id, s, ACT_RESUME) || hold_resume(p, msg, s))
 		return (NULL);
 	if ((why = resume_denied(c, &s->rec.r)) == NULL &&
 	    (why = resume_busy(s, &code)) == NULL) {
@@ -373,7 +376,7 @@ client_on_resume(struct peer *p, struct msg *msg)
 	struct session		*s;
 	const char		*what;
 
-	if ((s = resume_session(p, msg->id, m)) == NULL ||
+	if ((s = resume_session(p, msg)) == NULL ||
 	    !audit_other(p, msg->id, "resume", s, m->argv.n > 0 ?
 	    m->argv.v[0] : NULL))
 		return;

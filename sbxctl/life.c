@@ -59,8 +59,9 @@ resume_term(struct strv *term)
 static void
 resume_ask(struct conn *c, const struct m_RESUME *m, struct msg *msg)
 {
+	/* A review that goes on is waited for. */
 	conn_send(c, MSG_RESUME, m);
-	conn_recv(c, msg, CONN_START_MS);
+	conn_recv(c, msg, CONN_REVIEW_MS);
 }
 
 int

@@ -386,7 +386,7 @@ $sid\n" cat many
 atf_test_case locked
 locked_head()
 {
-	atf_set descr "resume: refused where the layer is mounted or landed"
+	atf_set descr "resume: refused where the layer is mounted"
 	atf_set require.user root
 }
 locked_body()
@@ -429,6 +429,55 @@ locked_body()
 	atf_check_equal 1 "$(cat "$SBX_STATE/s/$sid/$n/u/g" | wc -l)"
 	int_end
 }
+
+atf_test_case reviewed
+reviewed_head()
+{
+	atf_set descr "resume waits for a review that somebody else asked for, \
+and nothing is resumed for who did not wait"
+	atf_set require.user root
+}
+# reviewed_more N: until sbxd has N connections more than at first.
+reviewed_more()
+{
+	int_wait sh -c "[ \$(find /proc/$sbx_suite/fd -mindepth 1 | wc -l) -ge \
+	    $((fds + $1)) ]"
+}
+# reviewed_now: somebody's review begins, and does not end.
+reviewed_now()
+{
+	int_wait sh -c '! pgrep -x land >/dev/null'
+	mountd=$(pgrep -ox mountd)
+	fds=$(find "/proc/$sbx_suite/fd" -mindepth 1 | wc -l)
+	kill -STOP "$mountd"
+	sbxctl changes "$sid" >changes.out 2>&1 &
+	review=$!
+	int_wait pgrep -x land
+	sbxctl resume "$sid" -- cat f >waits.out 2>waits.err </dev/null &
+	waits=$!
+	reviewed_more 2
+}
+reviewed_body()
+{
+	int_begin
+	int_who root
+	int_keep sh -c 'echo mine >f'
+	reviewed_now
+	kill "$waits"
+	wait "$waits" || :
+	kill -CONT "$mountd"
+	wait "$review" || atf_fail "$(cat changes.out)"
+	atf_check -o match:'A  f' cat changes.out
+	atf_check_equal ended "$(int_state "$sid")"
+	atf_check -o not-match:'resume' sbxctl show "$sid"
+	reviewed_now
+	kill -CONT "$mountd"
+	wait "$review" || atf_fail "$(cat changes.out)"
+	wait "$waits" || atf_fail "$(cat waits.err)"
+	atf_check -o inline:'mine\n' cat waits.out
+	int_end
+}
+
 # A new suite does not know that nothing of it is mounted.
 int_suite_again() {
 	int_stop
@@ -742,6 +791,7 @@ atf_init_test_cases()
 	atf_add_test_case terminal
 	atf_add_test_case refused
 	atf_add_test_case locked
+	atf_add_test_case reviewed
 	atf_add_test_case drift
 	atf_add_test_case restarted
 	atf_add_test_case users
