@@ -154,6 +154,36 @@ landing_state_decode(const uint8_t *buf, size_t len, struct landing_state *s,
 	return (more);
 }
 
+static void
+put_baseline(struct record_out *o, const struct baseline *b)
+{
+	struct row	r = {
+		.path = b->path, .mode = b->image.mode,
+		.size = b->image.size, .dev = b->image.dev,
+		.ino = b->image.ino,
+		.ctime = (uint64_t)b->image.ctime.tv_sec * NSEC +
+		    (uint64_t)b->image.ctime.tv_nsec,
+		.sha = { b->image.sha, DIGEST_LEN }
+	};
+
+	if (b->image.mode == 0)
+		r.sha.p = NULL;
+	record_put(o, row_fields, NROW, &r);
+}
+
+static void
+put_landing(struct record_out *o, const struct landing *l)
+{
+	struct row	r = {
+		.path = l->folder, .number = l->n, .dev = l->dev,
+		.ino = l->ino, .when = l->when, .back = l->back,
+		.digest = { l->digest, DIGEST_LEN },
+		.record = { l->record, DIGEST_LEN }
+	};
+
+	record_put(o, row_fields, NROW, &r);
+}
+
 int
 landing_state_encode(const struct landing_state *s, uint8_t **buf,
     size_t *len)
@@ -163,28 +193,10 @@ landing_state_encode(const struct landing_state *s, uint8_t **buf,
 	struct record_out	 o;
 
 	record_begin(&o, STATE_MAGIC);
-	TAILQ_FOREACH(b, &s->baselines, entry) {
-		struct row r = {
-			.path = b->path, .mode = b->image.mode,
-			.size = b->image.size, .dev = b->image.dev,
-			.ino = b->image.ino,
-			.ctime = (uint64_t)b->image.ctime.tv_sec * NSEC +
-			    (uint64_t)b->image.ctime.tv_nsec,
-			.sha = { b->image.sha, DIGEST_LEN }
-		};
-		if (b->image.mode == 0)
-			r.sha.p = NULL;
-		record_put(&o, row_fields, NROW, &r);
-	}
-	TAILQ_FOREACH(l, &s->landings, entry) {
-		struct row r = {
-			.path = l->folder, .number = l->n, .dev = l->dev,
-			.ino = l->ino, .when = l->when, .back = l->back,
-			.digest = { l->digest, DIGEST_LEN },
-			.record = { l->record, DIGEST_LEN }
-		};
-		record_put(&o, row_fields, NROW, &r);
-	}
+	TAILQ_FOREACH(b, &s->baselines, entry)
+		put_baseline(&o, b);
+	TAILQ_FOREACH(l, &s->landings, entry)
+		put_landing(&o, l);
 	return (record_end(&o, buf, len));
 }
 
@@ -204,20 +216,74 @@ newer_cmp(const void *a, const void *b)
 	return (cmp != 0 ? cmp : (int)x->dir - (int)y->dir);
 }
 
+/* The result's, sorted; the caller frees them. */
+static struct newer *
+newer_sorted(const struct landing_result *res, size_t *n)
+{
+	const struct baseline	*b;
+	struct newer		*v;
+	size_t			 i = 0;
+
+	*n = 0;
+	TAILQ_FOREACH(b, &res->done, entry)
+		(*n)++;
+	if ((v = calloc(*n + 1, sizeof(*v))) == NULL)
+		return (NULL);
+	TAILQ_FOREACH(b, &res->done, entry) {
+		v[i].path = b->path;
+		v[i++].dir = S_ISDIR(b->image.mode);
+	}
+	qsort(v, *n, sizeof(*v), newer_cmp);
+	return (v);
+}
+
+static bool
+newer_has(const struct newer *sorted, size_t n, const struct baseline *b)
+{
+	struct newer	key = { b->path, S_ISDIR(b->image.mode) };
+
+	return (bsearch(&key, sorted, n, sizeof(*sorted), newer_cmp) != NULL);
+}
+
+int
+landing_state_room(const struct landing_state *s,
+    const struct landing_result *res, size_t *len)
+{
+	const struct baseline	*b;
+	const struct landing	*l;
+	struct record_out	 o;
+	struct newer		*sorted;
+	uint8_t			*buf;
+	size_t			 n;
+
+	if ((sorted = newer_sorted(res, &n)) == NULL)
+		return (-1);
+	record_begin(&o, STATE_MAGIC);
+	TAILQ_FOREACH(b, &s->baselines, entry)
+		if (!newer_has(sorted, n, b))
+			put_baseline(&o, b);
+	TAILQ_FOREACH(b, &res->done, entry)
+		put_baseline(&o, b);
+	TAILQ_FOREACH(l, &s->landings, entry)
+		put_landing(&o, l);
+	put_landing(&o, &res->made);
+	free(sorted);
+	if (record_end(&o, &buf, len) == -1)
+		return (-1);
+	free(buf);
+	return (0);
+}
+
 /* The old ones that the sorted new ones do not replace stay. */
 static void
 merge_baselines(struct baselines *old, struct baselines *new,
     const struct newer *sorted, size_t n)
 {
 	struct baseline	*b, *next;
-	struct newer	 key;
 
 	for (b = TAILQ_FIRST(old); b != NULL; b = next) {
 		next = TAILQ_NEXT(b, entry);
-		key.path = b->path;
-		key.dir = S_ISDIR(b->image.mode);
-		if (bsearch(&key, sorted, n, sizeof(*sorted), newer_cmp) ==
-		    NULL)
+		if (!newer_has(sorted, n, b))
 			continue;
 		TAILQ_REMOVE(old, b, entry);
 		baseline_free(b);
@@ -229,19 +295,11 @@ int
 landing_state_merge(struct landing_state *s, struct landing_result *res)
 {
 	struct newer	*sorted;
-	struct baseline	*b;
 	struct landing	*l, *have;
-	size_t		 n = 0, i = 0;
+	size_t		 n;
 
-	TAILQ_FOREACH(b, &res->done, entry)
-		n++;
-	if ((sorted = calloc(n + 1, sizeof(*sorted))) == NULL)
+	if ((sorted = newer_sorted(res, &n)) == NULL)
 		return (-1);
-	TAILQ_FOREACH(b, &res->done, entry) {
-		sorted[i].path = b->path;
-		sorted[i++].dir = S_ISDIR(b->image.mode);
-	}
-	qsort(sorted, n, sizeof(*sorted), newer_cmp);
 	merge_baselines(&s->baselines, &res->done, sorted, n);
 	free(sorted);
 	if (res->made.folder == NULL)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../common/limits.h"
 #include "plan.h"
 
 /*
@@ -42,10 +43,10 @@ plan_verify(const struct plan *p, int root, const struct folder *f,
 }
 
 /* The real file as this landing left it. Where somebody else has had it
- * since, no ctime: it will count as changed by him. */
+ * since, no ctime: it will count as changed by him. s NULL: as it is to be. */
 static int
-finish_baseline(const struct op *op, const struct sight *s,
-    struct landing_result *res)
+finish_baseline(const struct plan *p, const struct op *op,
+    const struct sight *s, struct landing_result *res)
 {
 	struct baseline	*b;
 
@@ -57,14 +58,25 @@ finish_baseline(const struct op *op, const struct sight *s,
 	if (op->kind != OP_DELETE) {
 		b->image = op->kind == OP_CHMOD ? op->pre : op->post;
 		b->image.mode = op->post.mode & (S_IFMT | 0777);
-		b->image.dev = s->pl.st.st_dev;
+		b->image.dev = s != NULL ? s->pl.st.st_dev : p->dev;
 		memset(&b->image.ctime, 0, sizeof(b->image.ctime));
-		if (sight_state(s, op) == SIGHT_NEW && (op->kind == OP_CHMOD ||
-		    !sight_edited(s, op)))
+		if (s == NULL)
+			b->image.ctime.tv_sec = (time_t)p->when;
+		else if (sight_state(s, op) == SIGHT_NEW &&
+		    (op->kind == OP_CHMOD || !sight_edited(s, op)))
 			b->image.ctime = s->pl.st.st_ctim;
 	}
 	TAILQ_INSERT_TAIL(&res->done, b, entry);
 	return (0);
+}
+
+/* Not of a folder, nor of what is taken away to be made anew. */
+static bool
+finish_has(const struct plan *p, const struct op *op)
+{
+	return (op->kind != OP_RMDIR && op->kind != OP_MKDIR &&
+	    (op->kind != OP_DELETE ||
+	    plan_find(p, OP_CREATE, op->path) == NULL));
 }
 
 static int
@@ -84,10 +96,8 @@ finish_op(const struct plan *p, const struct op *op, int root,
 	again = (op->kind == OP_DELETE || op->kind == OP_RMDIR) &&
 	    (plan_find(p, OP_CREATE, op->path) != NULL ||
 	    plan_find(p, OP_MKDIR, op->path) != NULL);
-	if (op->kind != OP_RMDIR && op->kind != OP_MKDIR &&
-	    !(op->kind == OP_DELETE &&
-	    plan_find(p, OP_CREATE, op->path) != NULL))
-		rv = finish_baseline(op, &s, res);
+	if (finish_has(p, op))
+		rv = finish_baseline(p, op, &s, res);
 	sight_close(&s);
 	if (rv == -1 || !done || again)
 		return (rv);
@@ -103,9 +113,23 @@ finish_compare(const void *a, const void *b)
 	return (strcmp(*(char *const *)a, *(char *const *)b));
 }
 
-/* Folders that the landing changed: it is not the owner who did. */
+/* One as it is to be: made, or changed. */
+static void
+folder_coming(const struct plan *p, struct baseline *b)
+{
+	const struct op	*op = plan_find(p, OP_MKDIR, b->path);
+
+	if (op != NULL)
+		b->image.ino = op->post.ino;
+	b->image.dev = p->dev;
+	b->image.ctime.tv_sec = (time_t)p->when;
+}
+
+/* Folders that the landing changed: it is not the owner who did. coming: that
+ * it is about to. */
 static int
-finish_folders(char **dirs, size_t n, int root, struct landing_result *res)
+finish_folders(const struct plan *coming, char **dirs, size_t n, int root,
+    struct landing_result *res)
 {
 	struct baseline	*b;
 	size_t		 i;
@@ -117,6 +141,8 @@ finish_folders(char **dirs, size_t n, int root, struct landing_result *res)
 			continue;
 		if ((b = baseline_folder(root, dirs[i])) == NULL)
 			return (-1);
+		if (coming != NULL)
+			folder_coming(coming, b);
 		TAILQ_INSERT_TAIL(&res->done, b, entry);
 	}
 	return (0);
@@ -124,7 +150,8 @@ finish_folders(char **dirs, size_t n, int root, struct landing_result *res)
 
 /* What each step made, removed, or moved something into or out of. */
 static int
-finish_dirs(const struct plan *p, int root, struct landing_result *res)
+finish_dirs(const struct plan *p, bool coming, int root,
+    struct landing_result *res)
 {
 	const struct op	*op;
 	const char	*slash;
@@ -146,7 +173,7 @@ finish_dirs(const struct plan *p, int root, struct landing_result *res)
 			rv = -1;
 	}
 	if (rv == 0)
-		rv = finish_folders(dirs, n, root, res);
+		rv = finish_folders(coming ? p : NULL, dirs, n, root, res);
 	for (i = 0; i < n; i++)
 		free(dirs[i]);
 	free(dirs);
@@ -183,7 +210,52 @@ plan_finish(const struct plan *p, int root, const struct folder *f,
 	for (i = 0; i < p->n; i++)
 		if (finish_op(p, &p->v[i], root, f, res) == -1)
 			return (-1);
-	if (finish_dirs(p, root, res) == -1)
+	if (finish_dirs(p, false, root, res) == -1)
 		return (-1);
 	return (plan_made(p, journal, len, res));
+}
+
+static int
+fits_room(const struct plan *p, int root, const struct landing_state *state,
+    struct landing_result *would, size_t *len)
+{
+	struct landing_state	none;
+	size_t			i;
+
+	landing_state_init(&none);
+	for (i = 0; i < p->n; i++)
+		if (finish_has(p, &p->v[i]) &&
+		    finish_baseline(p, &p->v[i], NULL, would) == -1)
+			return (-1);
+	if (finish_dirs(p, true, root, would) == -1 ||
+	    plan_made(p, (const uint8_t *)"", 0, would) == -1)
+		return (-1);
+	return (landing_state_room(state != NULL ? state : &none, would, len));
+}
+
+/*
+ * What cannot be kept afterwards would end neither as landed nor, by any
+ * recovery, as taken back. All that will be in it is known by now but for the
+ * times, which are all as long.
+ */
+int
+plan_fits(const struct plan *p, int root, const struct landing_state *state,
+    struct landing_result *res)
+{
+	struct landing_result	would;
+	size_t			len;
+	int			rv;
+
+	landing_result_init(&would);
+	if ((rv = fits_room(p, root, state, &would, &len)) == -1)
+		landing_fail(res, "land.failed", "out of memory");
+	else if (len > LIMIT_KEEP)
+		rv = landing_fail(res, "land.toolarge", "with what this "
+		    "session has landed and discarded before these %zu files "
+		    "and folders are more than can be kept of it, %d MiB: "
+		    "discard some, or take them over from the patch (\"sbxctl "
+		    "patch -o FILE\") and go on in a new session", p->n,
+		    LIMIT_KEEP >> 20);
+	landing_result_free(&would);
+	return (rv);
 }

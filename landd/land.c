@@ -154,7 +154,6 @@ land_kept(struct land *l)
 		land_fail(l, fields_nomem(why) ? "land.failed" : "land.state",
 		    "the session's baselines are %s", why);
 	free(buf);
-	l->kept = len;
 	if (work_is(l, "recover"))
 		land_receive(l, "journal", &l->journal, &l->journallen);
 }

@@ -14,7 +14,6 @@ struct land {
 	const struct m_WORK *work;
 	struct job	 job;
 	struct landing_state state;	/* as it was at the job's start */
-	size_t		 kept;		/* its length, as it came */
 	unsigned int	 commits;
 	uint8_t		*journal;	/* of what is to be recovered */
 	size_t		 journallen;

@@ -111,7 +111,7 @@ void
 land_apply(struct land *l, const struct changeset *set)
 {
 	struct landing_ops	 ops = {
-		.commit = apply_commit, .arg = l, .kept = l->kept
+		.commit = apply_commit, .arg = l, .state = &l->state
 	};
 	struct landing_result	 res;
 	const struct change	*c;

@@ -31,6 +31,8 @@ struct landing {
 };
 TAILQ_HEAD(landings, landing);
 
+struct landing_state;
+
 struct landing_ops {
 	/*
 	 * Makes the journal's bytes durable; 0, or -1 to give up. Called
@@ -41,7 +43,7 @@ struct landing_ops {
 	 */
 	int	(*commit)(void *, const uint8_t *journal, size_t len);
 	void	*arg;
-	size_t	kept;		/* what the state has, encoded */
+	const struct landing_state *state;	/* NULL: nothing yet */
 };
 
 /* What became of it. code is a stable dotted word, why one line. */
@@ -99,6 +101,9 @@ int	landing_state_decode(const uint8_t *, size_t, struct landing_state *,
 	    const char **why);
 int	landing_state_encode(const struct landing_state *, uint8_t **,
 	    size_t *);
+/* How long it is, encoded, with what this result is to add. */
+int	landing_state_room(const struct landing_state *,
+	    const struct landing_result *, size_t *len);
 /* Takes the new over: later baselines replace earlier ones by path. */
 int	landing_state_merge(struct landing_state *, struct landing_result *);
 /* One baseline, of the real file as it is; absent: mode 0. */

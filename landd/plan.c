@@ -11,9 +11,6 @@
 /* Room for what else is in the messages that carry the paths: the hidden ones
  * too, which are in one frame when they come. */
 #define PATHS_BYTES	(LIMIT_LARGE - 2 * LIMIT_FRAME)
-/* At most, encoded: one without its path; a landing. */
-#define BASELINE_BYTES	160
-#define LANDING_BYTES	512
 
 static const char *const op_words[OP_COUNT] = {
 	[OP_CHMOD] = "chmod", [OP_REPLACE] = "replace", [OP_DELETE] = "delete",
@@ -368,29 +365,6 @@ plan_bounds(const struct plan *p, struct landing_result *res)
 		    "%zu files and folders, %zu bytes of names: one landing "
 		    "takes %d and %d; discard some, or copy them by hand",
 		    p->n, bytes, LIMIT_PATHS, PATHS_BYTES));
-	return (0);
-}
-
-/*
- * What cannot be kept afterwards would end neither as landed nor, by any
- * recovery, as taken back. Of each step one baseline comes, of the folder that
- * it is in and of one that it is another, whether an earlier one goes or not:
- * it may be half of that where many lie in one folder.
- */
-int
-plan_fits(const struct plan *p, size_t kept, struct landing_result *res)
-{
-	size_t	i, bytes = kept + LANDING_BYTES;
-
-	for (i = 0; i < p->n; i++)
-		bytes += 2 * (BASELINE_BYTES + strlen(p->v[i].path));
-	if (bytes > LIMIT_KEEP)
-		return (landing_fail(res, "land.toolarge",
-		    "with what this session has landed and discarded before "
-		    "these %zu files and folders may be more than can be kept "
-		    "of it, %d MiB: discard some, or take them over from the "
-		    "patch (\"sbxctl patch -o FILE\") and go on in a new "
-		    "session", p->n, LIMIT_KEEP >> 20));
 	return (0);
 }
 

@@ -66,8 +66,6 @@ const char	*plan_path_refused(const char *);
 /* Change set to steps; -1 with code and why in the result. */
 int	plan_make(struct plan *, const struct job *, int root,
 	    const struct changeset *, struct landing_result *);
-/* With a state of so many bytes, what it makes of that can be kept. */
-int	plan_fits(const struct plan *, size_t kept, struct landing_result *);
 /* plan_dirs.c: the folders that files are created in, and those that are
  * left empty and that the view no longer has. */
 int	plan_mkdirs(struct plan *, const struct job *, int root,
@@ -136,7 +134,11 @@ int	plan_forward(const struct plan *, int root, const struct folder *,
  * land.unfinished. */
 int	plan_back(const struct plan *, int root, struct folder *,
 	    const uint8_t *journal, size_t len, struct landing_result *);
-/* finish.c: verifies by hash, syncs, fills done, paths and made. */
+/* finish.c: once all is staged: with this state, what the landing makes of
+ * that can be kept. */
+int	plan_fits(const struct plan *, int root, const struct landing_state *,
+	    struct landing_result *);
+/* Verifies by hash, syncs, fills done, paths and made. */
 int	plan_made(const struct plan *, const uint8_t *journal, size_t len,
 	    struct landing_result *);
 int	plan_verify(const struct plan *, int root, const struct folder *,

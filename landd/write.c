@@ -124,7 +124,8 @@ write_prepare(struct plan *p, const struct job *job, int root,
     uint8_t **journal, size_t *len, struct landing_result *res)
 {
 	if (write_intent(p, sid, ops, res) == -1 ||
-	    plan_stage(p, job, root, f, res) == -1)
+	    plan_stage(p, job, root, f, res) == -1 ||
+	    plan_fits(p, root, ops->state, res) == -1)
 		return (-1);
 	if (journal_encode(p, sid, true, journal, len) == -1)
 		return (landing_fail(res, "land.failed", "the journal: %s",
@@ -189,7 +190,6 @@ landing_write(const struct job *job, const struct changeset *set,
 	if ((root = landing_lock(job, true, res)) == -1)
 		return (-1);
 	if (plan_make(&p, job, root, set, res) == -1 ||
-	    plan_fits(&p, ops->kept, res) == -1 ||
 	    plan_check(&p, root, res) == -1)
 		goto out;
 	if (folder_make(&f, &p, root, sid, number, res) == -1)

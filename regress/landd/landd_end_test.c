@@ -306,39 +306,49 @@ killed(int n)
 	return (done);
 }
 
-/* So long a name that 148 bytes are left of what fits. */
-#define LONG	3078
+/* Longer than any that is made here, and short enough that two are a row's. */
+#define LONG	3000
 
-/* Baselines of files with long names, which are absent: as many as fit; landd
- * keeps them, from a child that this test is. */
+/* A baseline of a file with a long name, which is absent, so many bytes. */
 static void
-keep_all(void)
+keep_row(uint64_t i, bool last, size_t size)
+{
+	/* A length, and {path: bytes} in msgpack. */
+	static uint8_t	row[13 + LONG + 1];
+	size_t		len = size - 13;
+	const uint8_t	head[] = {
+		(uint8_t)(len + 9), (uint8_t)((len + 9) >> 8), 0, 0, 0x81,
+		0xa4, 'p', 'a', 't', 'h', 0xc5, (uint8_t)(len >> 8),
+		(uint8_t)len
+	};
+
+	ATF_REQUIRE(len > 255 && len <= LONG);
+	memcpy(row, head, sizeof(head));
+	snprintf((char *)row + sizeof(head), len + 1, "%0*llu", (int)len,
+	    (unsigned long long)i);
+	lab_say_bytes(&m.lab, "baseline", i, last, row, size);
+}
+
+/* As many as leave so much of what can be kept; landd keeps them, from a child
+ * that this test is. */
+static void
+keep_all(size_t left)
 {
 	static const char	*paths[] = { "a", NULL };
-	/* A length, and {path: bytes} in msgpack. */
-	static const uint8_t	 head[] = {
-		(LONG + 9) & 0xff, (LONG + 9) >> 8, 0, 0, 0x81, 0xa4, 'p',
-		'a', 't', 'h', 0xc5, LONG >> 8, LONG & 0xff
-	};
-	static char		 row[sizeof(head) + LONG + 1];
 	struct m_LANDED		 landed = { .files = 1, .paths = { 1, paths } };
 	struct msg		 msg;
-	size_t			 n;
-	uint64_t		 i;
+	size_t			 all = (64 << 20) - 15 - left;
+	uint64_t		 i = 1;
 
 	lab_to_view(&m.lab, 50, "discard");
 	lab_say(&m.lab, MSG_STAGED, -1, NULL);
 	lab_expect(&m.lab, 50, MSG_STAGED, &msg);
 	msg_free(&msg);
 	lab_say_bytes(&m.lab, "baseline", 0, false, "sbx baseline 1\n", 15);
-	n = ((64 << 20) - 15) / (sizeof(row) - 1);
-	memcpy(row, head, sizeof(head));
-	for (i = 1; i <= n; i++) {
-		snprintf(row + sizeof(head), LONG + 1, "%0*llu", LONG,
-		    (unsigned long long)i);
-		lab_say_bytes(&m.lab, "baseline", i, i == n, row,
-		    sizeof(row) - 1);
-	}
+	for (; all >= 2 * (13 + LONG); all -= 13 + LONG)
+		keep_row(i++, false, 13 + LONG);
+	keep_row(i++, false, all / 2);
+	keep_row(i, true, all - all / 2);
 	lab_say(&m.lab, MSG_LANDED, -1, &landed);
 	lab_expect(&m.lab, 50, MSG_LANDED, &msg);
 	msg_free(&msg);
@@ -346,19 +356,43 @@ keep_all(void)
 	ATF_REQUIRE(test_sh("cd '%s' && mv newbase baseline", m.lab.dir) == 0);
 }
 
+/* What the landing adds, by one that had nothing before; inode numbers may be
+ * a little longer the next time. */
+#define SLACK	64
+
+static size_t
+adds(void)
+{
+	size_t	size;
+
+	begin(USER);
+	mill_works(&m, "apply");
+	size = (size_t)lab_size(&m.lab, "baseline");
+	mill_down(&m);
+	/* Without what is at each segment's and file's beginning. */
+	return (size - 48 - 15);
+}
+
 /* What could not be kept as landed is refused before the commit point, when
- * nothing has been touched; a discard, which only loses what it would keep,
- * goes on. */
+ * nothing has been touched, and no other; a discard, which only loses what it
+ * would keep, goes on. */
 ATF_TC_WITHOUT_HEAD(state_large);
 ATF_TC_BODY(state_large, tc)
 {
+	size_t	n = adds();
+
 	begin(USER);
-	keep_all();
+	keep_all(n + SLACK);
+	review_sh(&m.r, "cd V && echo more >m && touch $(printf 'm%%0200d' 0)");
 	untouched(NULL);
 	mill_fails(&m, "apply", "land.toolarge");
 	untouched(getenv("TREE"));
 	ATF_REQUIRE(strstr(m.why, "sbxctl patch") != NULL);
 	ATF_REQUIRE(lab_size(&m.lab, "journal") == 0);
+	review_sh(&m.r, "rm V/m*");
+	mill_works(&m, "apply");
+	ATF_REQUIRE(lab_size(&m.lab, "baseline") > (64 << 20) - 2 * SLACK);
+	review_sh(&m.r, "cd V && echo more >m && touch $(printf 'm%%0200d' 0)");
 	mill_works(&m, "discard");
 	mill_down(&m);
 }
