@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/clock.h"
 #include "../privsep/proc.h"
 #include "sbxctl.h"
 
@@ -304,6 +305,24 @@ conn_send(struct conn *c, uint32_t type, const void *body)
 	}
 }
 
+/* The same as imsg_recv, with a look at the clock in between. */
+static int
+conn_await(struct conn *c, struct msg *msg, int ms, const char **why)
+{
+	int64_t	left, end = now_ms() + ms;
+	int	r;
+
+	if (!progress_is())
+		return (imsg_recv(&c->ib, msg, ms, why));
+	do {
+		progress_tell();
+		left = end - now_ms();
+		r = imsg_recv(&c->ib, msg, left > PROGRESS_MS ? PROGRESS_MS :
+		    left > 0 ? (int)left : 0, why);
+	} while (r == -1 && errno == ETIMEDOUT && left > 0);
+	return (r);
+}
+
 void
 conn_recv(struct conn *c, struct msg *msg, int ms)
 {
@@ -311,7 +330,7 @@ conn_recv(struct conn *c, struct msg *msg, int ms)
 	int		 r;
 
 	for (;;) {
-		r = imsg_recv(&c->ib, msg, ms, &why);
+		r = conn_await(c, msg, ms, &why);
 		if (c->writes != NULL && (r == 0 || (r == -1 &&
 		    (errno == ECONNRESET || errno == ETIMEDOUT))))
 			fail("%s: the suite did not answer: whether it did all "

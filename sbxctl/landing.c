@@ -127,6 +127,7 @@ apply_main(struct options *opts)
 	sid = session_find(c, opts->argv[0]);
 	session_roots(c, sid, &roots);
 	root = session_root("apply", sid, &roots, opts->root);
+	progress_allow(!opts->json);
 	if (ask)
 		status = apply_asking(c, sid, root, out_form(opts));
 	else
@@ -225,6 +226,7 @@ discard_main(struct options *opts)
 	if (opts->argc > first)
 		root = discard_paths(&roots, root, opts, first, &body.paths);
 	body.root = roots.n > 1 ? root : NULL;
+	progress_allow(!opts->json);
 	review_get(c, sid, MSG_DISCARD, &body, &r);
 	if (r.landed == 0 && body.paths.n > 0)
 		fail("discard: %s%s: the session has changed nothing there: "

@@ -196,6 +196,7 @@ review_take(struct review *r, const struct msg *msg, uint64_t *next)
 {
 	switch (msg->type) {
 	case MSG_CHANGE:
+		progress_count();
 		review_change(r, msg->body);
 		return (true);
 	case MSG_SKIPPED:
@@ -236,6 +237,8 @@ review_once(struct conn *c, const char *sid, uint32_t type, const void *body,
 	r->session = copy(sid);
 	if (type == MSG_APPLY || type == MSG_DISCARD)
 		c->writes = sid;
+	progress_begin(type == MSG_APPLY ? "landing" : type == MSG_DISCARD ?
+	    "discarding in" : "reviewing", sid);
 	conn_send(c, type, body);
 	do {
 		conn_recv(c, &msg, CONN_REVIEW_MS);
@@ -243,6 +246,7 @@ review_once(struct conn *c, const char *sid, uint32_t type, const void *body,
 		msg_free(&msg);
 	} while (more);
 	c->writes = NULL;
+	progress_end();
 	review_strip(r);
 }
 
@@ -440,6 +444,7 @@ review_main(struct options *opts, const char *command, uint32_t type)
 	bool		 every;
 	size_t		 i;
 
+	progress_allow(!opts->json);
 	session_roots(c, sid, &roots);
 	root = session_root_or_all(command, sid, &roots, opts->root, &every);
 	reviews_get(c, sid, type, &roots, root, every, &all);
@@ -561,6 +566,7 @@ patch_main(struct options *opts)
 	c = conn_open();
 	sid = session_find(c, opts->argv[0]);
 	session_roots(c, sid, &roots);
+	progress_allow(!opts->json);
 	body.session = sid;
 	body.root = session_root("patch", sid, &roots, opts->root);
 	review_get(c, sid, MSG_PATCH, &body, &r);

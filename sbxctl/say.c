@@ -17,6 +17,7 @@ say_line(const char *fmt, va_list ap)
 {
 	char	*text, *seen;
 
+	progress_end();
 	if (vasprintf(&text, fmt, ap) == -1)
 		return;
 	if ((seen = escape_text(text, strlen(text), "")) != NULL)

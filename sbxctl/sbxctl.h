@@ -87,6 +87,20 @@ char	*visible_name(const char *);	/* the same of a path or a name */
 int	 done(int status);
 
 /*
+ * progress.c: a line at a terminal while the suite is at work for long. None
+ * comes before it is allowed, which a command does that has no other output
+ * meanwhile.
+ */
+#define PROGRESS_MS	1000
+
+void	progress_allow(bool);
+void	progress_begin(const char *what, const char *sid);
+bool	progress_is(void);
+void	progress_tell(void);	/* if it is time to */
+void	progress_count(void);	/* one thing more has come */
+void	progress_end(void);	/* and what is shown is gone */
+
+/*
  * connect.c, suite.c, left.c: the control socket, and the suite behind it.
  */
 #define CONN_HELLO_MS	10000		/* to its HELLO */

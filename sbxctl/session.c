@@ -390,9 +390,11 @@ remove_ask(struct conn *c, const char *sid, bool discard, struct msg *msg,
 	struct m_REMOVE	body = { .session = sid, .discard = discard };
 
 	*warning = NULL;
+	progress_begin("removing", sid);
 	conn_send(c, MSG_REMOVE, &body);
 	for (;;) {
 		conn_recv(c, msg, CONN_REVIEW_MS);
+		progress_end();
 		if (msg->type == MSG_OK || msg->type == MSG_ERROR)
 			return;
 		if (msg->type != MSG_TEXT || *warning != NULL)
@@ -442,6 +444,7 @@ rm_main(struct options *opts)
 	char		*warning;
 	struct msg	 msg;
 
+	progress_allow(!opts->json);
 	session_remove(c, sid, opts->discard, &msg, &warning);
 	if (msg.type == MSG_ERROR)
 		conn_refused(&msg);

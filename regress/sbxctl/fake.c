@@ -13,6 +13,7 @@
  *	short	the patch is shorter than LANDING says
  *	order	its pieces are out of order
  *	fails	a review ends in an error
+ *	slow	one is held after its changes until there is $SBX_STATE/go
  *	bits	what lands does so without something of it
  *	commit	it says which it was built from
  *	names	one has a name that a shell would not like

@@ -225,10 +225,22 @@ send_patch(struct imsgbuf *ib, uint32_t id)
 }
 
 static void
+await_go(void)
+{
+	char	path[4096];
+
+	snprintf(path, sizeof(path), "%s/go", getenv("SBX_STATE"));
+	while (unlink(path) == -1)
+		usleep(10000);
+}
+
+static void
 on_review(struct imsgbuf *ib, struct msg *msg)
 {
 	if (!fake_does("clean")) {
 		send_changes(ib, msg->id);
+		if (fake_does("slow"))
+			await_go();
 		if (fake_does("fails")) {
 			fake_error(ib, msg->id, "land.failed",
 			    "the child was lost");

@@ -196,6 +196,29 @@ changes_body() {
 	fake_stop
 }
 
+# At a terminal one that takes long says so, and leaves nothing of that.
+atf_test_case progress
+progress_body() {
+	pty=$SBX_BUILDDIR/regress/integration/pty
+	fake_start slow
+	printf '%s\n' 'expect s, 6 changes so far' \
+	    "touch $SBX_STATE/go" end >script
+	atf_check -o save:out "$pty" script sbxctl changes one
+	# It is written over before the list comes.
+	tr '\r' '\n' <out | grep -v '^ *$' >lines
+	atf_check -o match:'^sbxctl: reviewing' sed -n 1p lines
+	atf_check -o not-match:'reviewing' sed 1d lines
+	atf_check -o match:'^session' sed 1d lines
+	atf_check grep -q "$(printf 'so far\r *\r')" out
+	# Nobody else sees it.
+	printf '%s\n' 'sleep 1500' "touch $SBX_STATE/go" end >script
+	atf_check -o not-match:reviewing "$pty" script sbxctl changes --json \
+	    one
+	(sleep 1.5 && touch "$SBX_STATE/go") &
+	atf_check -e empty -o ignore sbxctl changes one
+	fake_stop
+}
+
 # What lands without something of it is listed once, with that.
 atf_test_case stripped
 stripped_body() {
@@ -419,6 +442,7 @@ atf_init_test_cases() {
 	atf_add_test_case several
 	atf_add_test_case changes
 	atf_add_test_case stripped
+	atf_add_test_case progress
 	atf_add_test_case diff
 	atf_add_test_case patch
 	atf_add_test_case apply
