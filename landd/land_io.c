@@ -7,6 +7,7 @@
 
 #include "../common/escape.h"
 #include "../common/log.h"
+#include "buf.h"
 #include "land.h"
 
 /* Memory is bounded by RLIMIT_AS; this is against a landd gone mad. */
@@ -65,26 +66,25 @@ void
 land_receive(struct land *l, const char *kind, uint8_t **buf, size_t *len)
 {
 	const struct m_BYTES	*b;
+	struct buf		 all = { NULL, 0, 0 };
 	struct msg		 msg;
 	uint64_t		 n = 0;
 	bool			 last = false;
 
-	*buf = NULL;
-	*len = 0;
 	while (!last) {
 		land_expect(l, MSG_BYTES, &msg);
 		b = msg.body;
 		if (strcmp(b->kind, kind) != 0 || b->n != n++ ||
-		    *len + b->data.len > RECEIVE_MAX)
+		    all.len + b->data.len > RECEIVE_MAX)
 			fatalx("BYTES %s %llu from landd are out of order",
 			    b->kind, (unsigned long long)b->n);
-		if ((*buf = realloc(*buf, *len + b->data.len + 1)) == NULL)
+		if (buf_add(&all, b->data.p, b->data.len) == -1)
 			fatal("%s", kind);
-		memcpy(*buf + *len, b->data.p, b->data.len);
-		*len += b->data.len;
 		last = b->last;
 		msg_free(&msg);
 	}
+	*buf = all.p;
+	*len = all.len;
 }
 
 int
