@@ -137,12 +137,13 @@ static void
 suite_copy(const char *faked)
 {
 	snprintf(suite, sizeof(suite), "%s/suite", test_scratch());
-	ATF_REQUIRE_EQ(test_sh("mkdir -p %s/sbin %s/libexec && "
-	    "cp %s %s/sbin/sbxd && rm -rf %s/libexec/sbx && "
-	    "cp -r %s %s/libexec/sbx && cp %s %s/libexec/sbx/%s", suite,
-	    suite, test_program("sbin/sbxd"), suite, suite,
-	    test_program("libexec/sbx"), suite,
-	    test_program("regress/privsep/fake_helper"), suite, faked), 0);
+	/* Of the last one a child may not have executed its helper yet. */
+	ATF_REQUIRE_EQ(test_sh("rm -rf %s && mkdir -p %s/sbin %s/libexec && "
+	    "cp %s %s/sbin/sbxd && cp -r %s %s/libexec/sbx && "
+	    "cp %s %s/libexec/sbx/%s", suite, suite, suite,
+	    test_program("sbin/sbxd"), suite, test_program("libexec/sbx"),
+	    suite, test_program("regress/privsep/fake_helper"), suite,
+	    faked), 0);
 }
 
 /* sbxd must end with status 1, by a line that names the helper and this. */
