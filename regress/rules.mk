@@ -44,7 +44,9 @@ $(BUILD)/$(1): $(call obj,$(1).c $($(1)_SRCS) $(2)) $(FRAME_ARCHIVES)
 	    $$(call pkg_libs,$(3) $$($(1)_LIBS) $$(BASE_LIBS))
 endef
 $(foreach t,$(TEST_C),$(eval $(call test_rule,$(t),$(test_lib_SRCS),atf-c)))
-$(foreach t,$(REGRESS_HELPERS),$(eval $(call test_rule,$(t))))
+# A helper ends in the middle of its work: what it holds then is no leak.
+$(foreach t,$(REGRESS_HELPERS),$(eval $(call test_rule,$(t),$(if \
+    $(SAN),privsep/sanitize.c))))
 
 # In sh: one file, with where the build is, the library and the test's text.
 $(TEST_SH:%=$(BUILD)/%): $(BUILD)/%: %.sh regress/lib/test.sh
