@@ -313,8 +313,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, foreign);
 	ATF_TP_ADD_TC(tp, stuck);
 	ATF_TP_ADD_TC(tp, elsewhere);
-#ifndef SBX_SANITIZED	/* which ends where a call of its own fails */
-	ATF_TP_ADD_TC(tp, killed);
-#endif
+	if (TEST_PLAIN)		/* which ends where a call of its own fails */
+		ATF_TP_ADD_TC(tp, killed);
 	return (atf_no_error());
 }
