@@ -249,12 +249,16 @@ child_body()
 	while :; do
 		land=$(pgrep -x land || :)
 		# From the time when it has confined itself; stopped before
-		# it is looked at, or it may end meanwhile.
+		# it is looked at, or it may end meanwhile. One that ends
+		# takes the signal, and does not stop.
 		if [ -n "$land" ] && kill -STOP "$land" 2>/dev/null; then
-			if grep -q '^Seccomp:.*2' "/proc/$land/status"; then
-				break
-			fi
-			kill -CONT "$land"
+			case $(field "$land" State)$(field "$land" Seccomp) in
+			T*2) break ;;
+			esac
+			kill -CONT "$land" 2>/dev/null || :
+		elif ! kill -0 "$ctl" 2>/dev/null; then
+			sbxctl changes "$sid" >/dev/null &
+			ctl=$!
 		fi
 		n=$((n + 1))
 		[ "$n" -lt 3000 ] || atf_fail "the child was not seen"
