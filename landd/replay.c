@@ -150,11 +150,12 @@ bool
 replay_text(const struct buf *body, size_t from, const struct side *a,
     const struct side *b)
 {
-	struct replay	r = { .p = body->p + from,
-			    .end = body->p + body->len, .a = a, .b = b };
+	struct replay	r = { .a = a, .b = b };
 
 	if (body->len <= from)
 		return (false);
+	r.p = body->p + from;
+	r.end = body->p + body->len;
 	while (r.p < r.end)
 		if (!replay_hunk(&r))
 			return (false);
@@ -330,13 +331,13 @@ replay_binary(const struct buf *body, size_t from, const struct side *a,
     const struct side *b)
 {
 	static const char	 first[] = "GIT binary patch\n";
-	const uint8_t		*p = body->p + from;
-	const uint8_t		*end = body->p + body->len;
+	const uint8_t		*p, *end;
 
-	if (body->len - from < sizeof(first) ||
-	    memcmp(p, first, sizeof(first) - 1) != 0)
+	if (body->len < from || body->len - from < sizeof(first) ||
+	    memcmp(body->p + from, first, sizeof(first) - 1) != 0)
 		return (false);
-	p += sizeof(first) - 1;
+	p = body->p + from + sizeof(first) - 1;
+	end = body->p + body->len;
 	return (binary_replay_one(&p, end, a, b) &&
 	    binary_replay_one(&p, end, b, a) && p == end);
 }
