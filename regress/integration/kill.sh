@@ -38,12 +38,17 @@ landing_one()
 	sbxctl apply --yes "$sid" >out 2>err &
 	ctl=$!
 	sleep "$delay"
-	if [ "$victim" = sbxctl ]; then
-		kill -9 "$ctl"
-	else
-		# shellcheck disable=SC2046 # pids
-		kill -9 $(pgrep -x "$victim" || echo "$sbx_suite")
-	fi
+	# A child may come later in a slow build; where it has gone already,
+	# sbxd falls.
+	until [ "$victim" = sbxctl ] || pids=$(pgrep -x "$victim"); do
+		if ! kill -0 "$ctl" 2>/dev/null; then
+			victim=sbxd pids=$sbx_suite
+			break
+		fi
+	done
+	[ "$victim" != sbxctl ] || pids=$ctl
+	# shellcheck disable=SC2086
+	kill -9 $pids
 	status=0
 	wait "$ctl" || status=$?
 	case $victim in

@@ -250,8 +250,8 @@ statuses_one()
 		end
 	EOT
 	atf_check_equal 137 "$status"
-	at_terminal "$ctl sleep 100" <<-'EOT'
-		sleep 400
+	at_terminal "$ctl sh -c 'echo up; exec sleep 100'" <<-'EOT'
+		expect up
 		send \x03
 		end
 	EOT
