@@ -503,7 +503,9 @@ together_body()
 			atf_check -o inline:"$i\n" cat "out.$i"
 			atf_check -o empty cat "err.$i"
 		done
-		atf_check_equal "$n" "$(pgrep -xc sbxd)"
+		# One a state; those of earlier rounds may have ended by now.
+		[ "$(pgrep -xc sbxd)" -le "$n" ] ||
+		    atf_fail "more suites than states: $(ps -eo args)"
 	done
 	int_clean_check
 }
