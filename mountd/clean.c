@@ -44,6 +44,7 @@ clean_open(struct clean *c, struct build *b, int store, const char *project,
 {
 	memset(c, 0, sizeof(*c));
 	c->b = b;
+	c->project = project;
 	c->u = c->base = c->real = c->aside = c->steps_fd = -1;
 	c->store = store;
 	c->merged = merged;
@@ -227,7 +228,7 @@ clean_paths(struct clean *c, const struct strv *paths)
 		return (-1);
 	if (c->nlist == 0)
 		return (0);
-	if (!c->discard && !c->ended && snap_follow(c->b, c->store, c->real,
+	if (!c->discard && !c->ended && snap_follow(c->b, c->project, c->real,
 	    c->list, c->nlist) == -1)
 		return (-1);
 	if ((r = clean_behind(c)) == 0 && c->left.n > 0)

@@ -59,6 +59,7 @@ struct origin {
 
 struct clean {
 	struct build	*b;
+	const char	*project;	/* the root */
 	int		 store;		/* STATE/s/ID */
 	unsigned int	 n;		/* of the root's layer, and */
 	bool		 first;		/* whether it is the first root's */

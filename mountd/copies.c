@@ -29,7 +29,7 @@
 
 struct copies {
 	int		 u, to;
-	int		 snap;		/* store, where it has a copy; -1 */
+	int		 snap;		/* the copy that it lies on; -1 */
 	struct names	 dirs;		/* still to be looked into, each: */
 	struct names	 lower;		/* ... and what it lies on */
 	unsigned char	 buf[65536];
@@ -234,7 +234,9 @@ copies_write(int store, const char *project, const char *git, int u,
 	static struct copies	c;
 	int			saved;
 
-	c = (struct copies){ .u = u, .snap = snap_is(store) ? store : -1 };
+	c = (struct copies){ .u = u };
+	if (snap_find(store, project, &c.snap) == -1)
+		return (-1);
 	if (unlinkat(stage, ORIGINS_NAME, 0) == -1 && errno != ENOENT)
 		return (fault_errno("mount.layer", "the list of copies in "
 		    "the session's stage"));
@@ -251,6 +253,8 @@ copies_write(int store, const char *project, const char *git, int u,
 		return (fault_errno("mount.layer", "the list of copies in "
 		    "the session's stage"));
 	}
+	if (c.snap != -1)
+		close(c.snap);
 	close(c.to);
 	return (0);
 }

@@ -83,7 +83,7 @@ static bool
 place_is_copied(const struct explain *e, const struct place *p)
 {
 	return (p != NULL && p->kind == PLACE_PROJECT &&
-	    (e->b.snap != -1 || snap_needed(p->fd)));
+	    (snap_of(&e->b, p->path) != NULL || snap_needed(p->fd)));
 }
 
 void
@@ -170,7 +170,7 @@ place_enter(struct explain *e, const struct place *p, struct spot *s)
 	    !mode_user() && hides_below(&e->b.hides, path))))
 		return (0);
 	if (p != NULL && p->kind == PLACE_PROJECT)
-		fd = snap_known(&e->b, e->store, fd);
+		fd = snap_known(&e->b, e->store, path, fd);
 	/* Nothing lies on those, or the copy is not made yet. */
 	if (p == NULL ? mode_user() : p->kind == PLACE_CLONE ||
 	    p->kind == PLACE_FILE || (p->kind == PLACE_PROJECT &&

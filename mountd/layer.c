@@ -315,16 +315,34 @@ layer_root(int store, unsigned int *n, char *at)
 	return (0);
 }
 
-int
-layer_roots(int store)
+struct root_name
+root_name(const char *what, unsigned int n, bool first)
 {
-	char		at[PATH_MAX];
-	unsigned int	n;
-	int		count = 0, r;
+	struct root_name	name;
 
-	for (n = LAYER_ROOT; (r = layer_root(store, &n, at)) == 1; n++)
-		count++;
-	return (r == 0 ? count : layer_fault(store));
+	if (first)
+		snprintf(name.s, sizeof(name.s), "%s", what);
+	else
+		snprintf(name.s, sizeof(name.s), "%s.%u", what, n);
+	return (name);
+}
+
+int
+root_named(int store, const char *path, const char *what,
+    struct root_name *name)
+{
+	char		project[PATH_MAX];
+	unsigned int	n = LAYER_ROOT;
+	bool		first;
+	int		r;
+
+	if (layer_project(store, project) == -1)
+		return (layer_fault(store));
+	first = strcmp(path, project) == 0;
+	if (!first && (r = layer_find(store, path, &n)) != 1)
+		return (r);
+	*name = root_name(what, n, first);
+	return (1);
 }
 
 int

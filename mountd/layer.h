@@ -56,12 +56,22 @@ bool	layer_git_elsewhere(int store);
 /* From *n on, the next root's layer: 1, its path in at[PATH_MAX]; 0 none; -1
  * errno. */
 int	layer_root(int store, unsigned int *n, char *at);
-/* How many there are; -1 fault. */
-int	layer_roots(int store);
 /* The layer of the root at this path: its number, and whether it is the
  * first's; -1 fault. */
 int	layer_of_root(int store, const char *path, unsigned int *n,
 	    bool *first);
+
+/* What a root has in the session's folder: "pending", and of a further one
+ * "pending.N" by its layer, as the first one's is the only one that there was
+ * once. */
+struct root_name {
+	char	s[32];
+};
+struct root_name root_name(const char *what, unsigned int n, bool first);
+/* That of the root at this path: 1; 0: a further one, without a layer yet; -1
+ * fault. */
+int	root_named(int store, const char *path, const char *what,
+	    struct root_name *);
 
 /* From *n on, the next layer of a filesystem mounted below the root that has
  * something in it: 1, its path in at[PATH_MAX]; 0 none; -1 errno. */

@@ -1,5 +1,6 @@
 #include <string.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "../common/roots.h"
@@ -13,7 +14,7 @@ int
 build_begin(struct build *b, const struct strv *hide, const struct user *user)
 {
 	memset(b, 0, sizeof(*b));
-	b->masks.tmpfs = b->snap = -1;
+	b->masks.tmpfs = -1;
 	b->user = user;
 	if (mnts_read(&b->mnts) == -1)
 		return (-1);
@@ -23,10 +24,14 @@ build_begin(struct build *b, const struct strv *hide, const struct user *user)
 void
 build_end(struct build *b)
 {
+	size_t	i;
+
 	if (b->masks.tmpfs != -1)
 		close(b->masks.tmpfs);
-	if (b->snap != -1)
-		close(b->snap);
+	for (i = 0; i < b->snaps.n; i++) {
+		close(b->snaps.v[i].fd);
+		free(b->snaps.v[i].root);
+	}
 	hides_free(&b->hides);
 	mnts_free(&b->mnts);
 }

@@ -4,6 +4,20 @@
 #include "mask.h"
 #include "layer.h"
 
+/* The copies that roots stand on: see snap.h. */
+struct snapped {
+	char	*root;
+	int	 fd;
+	size_t	 lost;		/* what could not be copied */
+};
+
+struct snaps {
+	struct snapped	v[LIMIT_ROOTS];
+	size_t		n;
+	uint64_t	bytes;		/* of all that were made */
+	size_t		names;
+};
+
 /* What trees and views are made with. */
 struct build {
 	struct mnts	mnts;
@@ -11,8 +25,7 @@ struct build {
 	struct masks	masks;
 	const struct user *user;	/* whose names these are, see hide.h */
 	const struct roots *steady;	/* see overlay_options; NULL: none */
-	int		 snap;		/* the project's copy: see snap.h; -1 */
-	size_t		 snap_lost;	/* what could not be copied */
+	struct snaps	 snaps;
 };
 
 int	build_begin(struct build *, const struct strv *hide,

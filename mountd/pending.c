@@ -13,6 +13,7 @@
 #include "mountd.h"
 #include "pending.h"
 
+#define PENDING_NAME	"pending"
 #define PENDING_MAX	(64 << 20)
 #define PENDING_HEAD	"pending "
 #define PENDING_HEAD_MAX 32
@@ -39,21 +40,6 @@ stamp_of(int upper, const char *path)
 		    (unsigned long long)st.st_ctim.tv_sec,
 		    st.st_ctim.tv_nsec, (unsigned long long)st.st_size);
 	return (s);
-}
-
-/* A file a root. The first one's is the only one that there was once. */
-struct pending_name {
-	char	s[32];
-};
-
-static struct pending_name
-pending_name(unsigned int n, bool first)
-{
-	struct pending_name	name = { "pending" };
-
-	if (!first)
-		snprintf(name.s, sizeof(name.s), "pending.%u", n);
-	return (name);
 }
 
 /*
@@ -143,7 +129,7 @@ pending_gather(FILE *f, const struct clean *c, const char *name,
 int
 pending_add(const struct clean *c, const struct names *paths)
 {
-	struct pending_name	 name = pending_name(c->n, c->first);
+	struct root_name	 name = root_name(PENDING_NAME, c->n, c->first);
 	char			*records = NULL;
 	size_t			 len = 0;
 	FILE			*f;
@@ -164,7 +150,7 @@ pending_add(const struct clean *c, const struct names *paths)
 
 /* From *n on, the next root that has a file: 1, its path in at; 0; -1. */
 static int
-pending_next(int store, unsigned int *n, char *at, struct pending_name *name)
+pending_next(int store, unsigned int *n, char *at, struct root_name *name)
 {
 	unsigned int	found;
 	struct stat	st;
@@ -174,7 +160,7 @@ pending_next(int store, unsigned int *n, char *at, struct pending_name *name)
 	for (; (r = layer_root(store, n, at)) == 1; (*n)++) {
 		if (layer_of_root(store, at, &found, &first) == -1)
 			return (-1);
-		*name = pending_name(*n, first);
+		*name = root_name(PENDING_NAME, *n, first);
 		if (fstatat(store, name->s, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			return (1);
 	}
@@ -185,7 +171,7 @@ pending_next(int store, unsigned int *n, char *at, struct pending_name *name)
 bool
 pending_is(int store)
 {
-	struct pending_name	name;
+	struct root_name	name;
 	char			at[PATH_MAX];
 	unsigned int		n = LAYER_ROOT;
 
@@ -250,7 +236,7 @@ pending_root(int store, struct build *b, const char *project, const char *name)
 int
 pending_run(int store, struct build *b)
 {
-	struct pending_name	name;
+	struct root_name	name;
 	char			at[PATH_MAX];
 	unsigned int		n;
 	int			r;

@@ -17,6 +17,7 @@
 #include "fs.h"
 #include "mountd.h"
 #include "rest.h"
+#include "snap.h"
 
 void
 plan_note(struct plan *p, const char *fmt, ...)
@@ -290,34 +291,27 @@ plan_ro(struct plan *p, const struct build *b, const struct want *w,
 static void
 plan_snap(struct plan *p, const struct build *b, const char *root)
 {
-	const char	*in = rest_mounted(b, root);
+	const struct snapped	*snap = snap_of(b, root);
+	const char		*in = rest_mounted(b, root);
 
+	if (snap == NULL)
+		return;
 	plan_note(p, "project %s: as %s is mounted in it, the session works "
 	    "on a copy that is made when it starts: what is changed outside "
 	    "meanwhile shows at its next start", shown(root),
 	    in != NULL ? shown(in) : "a filesystem");
-	if (b->snap_lost > 0)
+	if (snap->lost > 0)
 		plan_note(p, "project %s: %zu of its files are empty or "
 		    "missing in the session's copy: they are devices, or not "
-		    "this user's to read", shown(root), b->snap_lost);
+		    "this user's to read", shown(root), snap->lost);
 }
 
 static int
-plan_root(struct plan *p, const struct build *b, const struct want *w,
-    const char *root, int from)
+plan_root(struct plan *p, const struct build *b, const char *root, int from)
 {
-	const char	*in;
-	int		 fd;
+	int	fd;
 
-	if (mode_user() && w->roots.n > 1 &&
-	    (in = rest_mounted(b, root)) != NULL)
-		return (fault("mount.project", "project %s: %s is mounted in "
-		    "it, so that a suite of one's own has to work on a copy, "
-		    "which it does for one repository only: leave the others "
-		    "out, unmount it, or have root start sbxd", shown(root),
-		    shown(in)));
-	if (b->snap != -1)
-		plan_snap(p, b, root);
+	plan_snap(p, b, root);
 	if ((fd = fcntl(from, F_DUPFD_CLOEXEC, 0)) == -1)
 		return (fault_errno("mount.failed", "the list of mounts"));
 	return (plan_add(p, root, PLACE_PROJECT, fd, true));
@@ -331,7 +325,7 @@ plan_own(struct plan *p, const struct build *b, const struct want *w)
 	int		 fd;
 
 	for (i = 0; i < w->roots.n; i++)
-		if (plan_root(p, b, w, w->roots.v[i], w->root_fd[i]) == -1)
+		if (plan_root(p, b, w->roots.v[i], w->root_fd[i]) == -1)
 			return (-1);
 	if (!w->home_own)
 		return (0);

@@ -414,6 +414,20 @@ prep_answer(struct prep *p)
 	return (0);
 }
 
+/* What each root stands on where nothing can lie over it. */
+static int
+prep_snaps(struct prep *p)
+{
+	const struct want	*w = &p->w;
+	size_t			 i;
+
+	for (i = 0; i < w->roots.n; i++)
+		if (snap_begin(&p->t.b, p->c->s->store, w->roots.v[i],
+		    w->root_fd[i]) == -1)
+			return (-1);
+	return (0);
+}
+
 static int
 prep_store(struct prep *p)
 {
@@ -433,9 +447,7 @@ prep_store(struct prep *p)
 	}
 	if (stage_make(s->store, p->w.uid, p->w.gid) == -1 ||
 	    layer_set_project(s->store, p->m->project) == -1 ||
-	    prep_git(p) == -1 ||
-	    (p->w.roots.n == 1 && snap_begin(&p->t.b, s->store,
-	    p->m->project, p->w.root_fd[0]) == -1))
+	    prep_git(p) == -1 || prep_snaps(p) == -1)
 		return (-1);
 	return (s->fresh || (aside_mend(s->store) == 0 &&
 	    pending_run(s->store, &p->t.b) == 0) ? 0 : -1);

@@ -28,9 +28,11 @@
 struct snap {
 	struct build	*b;
 	const char	*project;
+	int		 copy;		/* that follows; -1 */
 	bool		 dry;		/* only counted: nothing is made */
-	uint64_t	 bytes;
+	uint64_t	 bytes;		/* with those of other roots */
 	size_t		 names;
+	size_t		 lost;		/* what could not be copied */
 };
 
 static int	snap_folder(struct snap *, int, int, const char *);
@@ -63,10 +65,12 @@ snap_count(struct snap *s, const struct stat *st)
 		return (0);
 	in = rest_mounted(s->b, s->project);
 	return (fault("mount.project", "project %s: %s is mounted in it, so "
-	    "that a suite of one's own has to work on a copy, and it has more "
-	    "than %u names or %llu MiB: unmount it, or have root start sbxd",
+	    "that a suite of one's own has to work on a copy, and that would "
+	    "be more than %u names or %llu MiB%s: unmount it, or have root "
+	    "start sbxd",
 	    shown(s->project), in != NULL ? shown(in) : "a filesystem",
-	    (unsigned int)SNAP_NAMES, SNAP_BYTES >> 20));
+	    (unsigned int)SNAP_NAMES, SNAP_BYTES >> 20,
+	    s->b->snaps.n > 0 ? ", with those of the other projects" : ""));
 }
 
 /* Empty, in place of what is hidden, mounted there, or not ours to read. */
@@ -105,14 +109,12 @@ snap_mark(int real, int copy)
 }
 
 ssize_t
-snap_real(int store, const char *path, void *attr, size_t size)
+snap_real(int copy, const char *path, void *attr, size_t size)
 {
-	char	sub[PATH_MAX];
 	ssize_t	len;
 	int	fd;
 
-	if (at_join(SNAP_NAME, path, sub) == -1 ||
-	    (fd = at_open(store, sub, O_PATH | O_DIRECTORY)) == -1)
+	if ((fd = at_open(copy, path, O_PATH | O_DIRECTORY)) == -1)
 		return (0);
 	len = getxattr(fdpath(fd).s, xattr_name(XATTR_REAL), attr, size);
 	close(fd);
@@ -144,14 +146,14 @@ snap_other(struct snap *s, int fd, int to, const char *name,
     const struct stat *st)
 {
 	if (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)) {
-		s->b->snap_lost++;
+		s->lost++;
 		return (0);
 	}
 	if (entry_copy(fd, to, name, st) == 0)
 		return (0);
 	if (fault_is() || (errno != EACCES && errno != EPERM))
 		return (-1);
-	s->b->snap_lost++;
+	s->lost++;
 	return (snap_empty(to, name, st->st_mode, 0));
 }
 
@@ -200,7 +202,7 @@ snap_folder(struct snap *s, int from, int to, const char *path)
 		free(l);
 		if (errno != EACCES)
 			return (-1);
-		s->b->snap_lost++;
+		s->lost++;
 		return (0);
 	}
 	for (i = 0; r == 0 && i < ns.n; i++) {
@@ -223,84 +225,162 @@ snap_fault(const char *project)
 
 /* Whole, or not there; what is too much is known before any of it is made. */
 static int
-snap_make(struct build *b, int store, const char *project, int real)
+snap_make(struct snap *s, int store, const char *name, int real)
 {
-	struct snap	s = { .b = b, .project = project, .dry = true };
+	struct snap	dry = *s;
 
-	if (snap_folder(&s, real, -1, project) == -1)
-		return (snap_fault(project));
-	s = (struct snap){ .b = b, .project = project };
-	b->snap_lost = 0;
+	dry.dry = true;
+	if (snap_folder(&dry, real, -1, s->project) == -1)
+		return (snap_fault(s->project));
 	if (rm_all(store, SNAP_UNDONE) == -1 ||
-	    snap_dir(&s, real, store, SNAP_UNDONE, project) == -1 ||
-	    rm_all(store, SNAP_NAME) == -1 ||
-	    renameat2(store, SNAP_UNDONE, store, SNAP_NAME, 0) == -1) {
-		snap_fault(project);
+	    snap_dir(s, real, store, SNAP_UNDONE, s->project) == -1 ||
+	    rm_all(store, name) == -1 ||
+	    renameat2(store, SNAP_UNDONE, store, name, 0) == -1) {
+		snap_fault(s->project);
 		rm_all(store, SNAP_UNDONE);
 		return (-1);
 	}
 	return (0);
 }
 
-static int
-snap_open(struct build *b, int store)
+const struct snapped *
+snap_of(const struct build *b, const char *root)
 {
-	b->snap = openat(store, SNAP_NAME,
-	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return (b->snap);
+	size_t	i;
+
+	for (i = 0; i < b->snaps.n; i++)
+		if (strcmp(b->snaps.v[i].root, root) == 0)
+			return (&b->snaps.v[i]);
+	return (NULL);
+}
+
+/* Takes fd over, which is returned. */
+static int
+snap_keep(struct build *b, const char *root, int fd, size_t lost)
+{
+	struct snapped	*v = &b->snaps.v[b->snaps.n];
+
+	if (b->snaps.n == LIMIT_ROOTS || (v->root = strdup(root)) == NULL) {
+		close(fd);
+		return (snap_fault(root));
+	}
+	v->fd = fd;
+	v->lost = lost;
+	b->snaps.n++;
+	return (fd);
+}
+
+static int
+snap_open(int store, const char *name)
+{
+	return (openat(store, name,
+	    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 int
-snap_begin(struct build *b, int store, const char *project, int real)
+snap_find(int store, const char *root, int *fd)
 {
+	struct root_name	name;
+	int			r;
+
+	*fd = -1;
+	if (!mode_user() ||
+	    (r = root_named(store, root, SNAP_NAME, &name)) == 0)
+		return (0);
+	if (r == -1)
+		return (-1);
+	if ((*fd = snap_open(store, name.s)) != -1)
+		return (1);
+	return (errno == ENOENT ? 0 : snap_fault(root));
+}
+
+/* A further root's has its layer's number, which then has to be there first. */
+static int
+snap_name(int store, const char *root, int real, struct root_name *name)
+{
+	struct layer	l;
+	int		r;
+
+	if ((r = root_named(store, root, SNAP_NAME, name)) != 0)
+		return (r == 1 ? 0 : -1);
+	if (layer_open(store, root, real, &l) == -1)
+		return (-1);
+	r = layer_set_root(store, l.n);
+	layer_close(&l);
+	*name = root_name(SNAP_NAME, l.n, false);
+	return (r == 0 ? 0 : fault_errno("mount.layer", "the layer of %s",
+	    shown(root)));
+}
+
+/* Of an earlier start, when something was mounted there. */
+static int
+snap_drop(int store, const char *root)
+{
+	struct root_name	name;
+	int			r;
+
+	if ((r = root_named(store, root, SNAP_NAME, &name)) != 1)
+		return (r);
+	return (rm_all(store, name.s) == 0 ? 0 : snap_fault(root));
+}
+
+int
+snap_begin(struct build *b, int store, const char *root, int real)
+{
+	struct snap		s = {
+		.b = b, .project = root, .copy = -1,
+		.bytes = b->snaps.bytes, .names = b->snaps.names
+	};
+	struct root_name	name;
+	int			fd;
+
 	if (!mode_user())
 		return (0);
 	if (!snap_needed(real))
-		return (rm_all(store, SNAP_NAME) == 0 ? 0 :
-		    snap_fault(project));
-	if (snap_make(b, store, project, real) == -1)
+		return (snap_drop(store, root));
+	if (snap_name(store, root, real, &name) == -1 ||
+	    snap_make(&s, store, name.s, real) == -1)
 		return (-1);
-	return (snap_open(b, store) != -1 ? 0 : snap_fault(project));
-}
-
-bool
-snap_is(int store)
-{
-	struct stat	st;
-
-	return (mode_user() && fstatat(store, SNAP_NAME, &st,
-	    AT_SYMLINK_NOFOLLOW) == 0);
+	b->snaps.bytes = s.bytes;
+	b->snaps.names = s.names;
+	if ((fd = snap_open(store, name.s)) == -1)
+		return (snap_fault(root));
+	return (snap_keep(b, root, fd, s.lost) == -1 ? -1 : 0);
 }
 
 int
-snap_known(struct build *b, int store, int real)
+snap_known(struct build *b, int store, const char *root, int real)
 {
-	if (!mode_user() || (b->snap == -1 &&
-	    (store == -1 || snap_open(b, store) == -1)))
-		return (real);
-	return (b->snap);
+	const struct snapped	*snap = snap_of(b, root);
+	int			 fd;
+
+	if (snap != NULL)
+		return (snap->fd);
+	if (store != -1 && snap_find(store, root, &fd) == 1 &&
+	    snap_keep(b, root, fd, 0) != -1)
+		return (fd);
+	fault_clear();
+	return (real);
 }
 
 /* Also for a session that is stopped, and was started without one. */
 int
-snap_lower(struct build *b, int store, const char *project, int real)
+snap_lower(struct build *b, int store, const char *root, int real)
 {
-	int	roots;
+	const struct snapped	*snap = snap_of(b, root);
+	int			 fd, r;
 
-	if (!mode_user())
+	if (snap != NULL)
+		return (snap->fd);
+	if ((r = snap_find(store, root, &fd)) == -1)
+		return (-1);
+	if (r == 1)
+		return (snap_keep(b, root, fd, 0));
+	if (!mode_user() || !snap_needed(real))
 		return (real);
-	/* Of several roots none has a copy: plan_root refuses them. */
-	if ((roots = layer_roots(store)) == -1 || roots > 1)
-		return (roots == -1 ? -1 : real);
-	if (b->snap == -1 && snap_open(b, store) == -1) {
-		if (errno != ENOENT)
-			return (snap_fault(project));
-		if (!snap_needed(real))
-			return (real);
-		if (snap_begin(b, store, project, real) == -1)
-			return (-1);
-	}
-	return (b->snap);
+	if (snap_begin(b, store, root, real) == -1)
+		return (-1);
+	return ((snap = snap_of(b, root)) != NULL ? snap->fd : real);
 }
 
 /* One that landed: a folder of both keeps what it has, as what is in it is
@@ -312,14 +392,14 @@ snap_landed(struct snap *s, int real, const char *path)
 	const char	*name;
 	int		 from, to, r = -1;
 
-	if (at_is_dir(real, path) && at_is_dir(s->b->snap, path)) {
+	if (at_is_dir(real, path) && at_is_dir(s->copy, path)) {
 		from = at_open(real, path, O_PATH | O_DIRECTORY);
-		to = at_open(s->b->snap, path, O_PATH | O_DIRECTORY);
+		to = at_open(s->copy, path, O_PATH | O_DIRECTORY);
 		if (from != -1 && to != -1)
 			r = attr_copy_all(from, to, shown(path));
 	} else {
 		from = at_parent(real, path, &name);
-		to = at_parent(s->b->snap, path, &name);
+		to = at_parent(s->copy, path, &name);
 		/* Not in the copy: with the folder above it, which landed
 		 * too and comes first. */
 		if (to == -1)
@@ -337,22 +417,18 @@ snap_landed(struct snap *s, int real, const char *path)
 }
 
 int
-snap_follow(struct build *b, int store, int real, const char *const *paths,
-    size_t n)
+snap_follow(struct build *b, const char *root, int real,
+    const char *const *paths, size_t n)
 {
-	char		project[PATH_MAX];
-	struct snap	s = { .b = b, .project = project };
-	unsigned int	layer = LAYER_ROOT;
-	size_t		i;
+	const struct snapped	*snap = snap_of(b, root);
+	struct snap		 s = { .b = b, .project = root };
+	size_t			 i;
 
-	if (b->snap == -1)
+	if (snap == NULL)
 		return (0);
-	/* The only root there is. */
-	if (layer_root(store, &layer, project) != 1)
-		return (fault_errno("mount.layer", "the layer of the "
-		    "project"));
+	s.copy = snap->fd;
 	for (i = 0; i < n; i++)
 		if (snap_landed(&s, real, paths[i]) == -1)
-			return (snap_fault(project));
+			return (snap_fault(root));
 	return (0);
 }

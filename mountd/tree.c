@@ -14,6 +14,7 @@
 #include "mountd.h"
 #include "point.h"
 #include "rest.h"
+#include "snap.h"
 #include "sockets.h"
 #include "tree.h"
 
@@ -128,11 +129,11 @@ place_clone(const struct place *p)
 static int
 place_project(struct tree *t, const struct want *w, const struct place *p)
 {
-	unsigned int	n;
-	int		root = roots_find(&w->roots, p->path), mnt;
+	const struct snapped	*snap = snap_of(&t->b, p->path);
+	unsigned int		 n;
+	int			 root = roots_find(&w->roots, p->path), mnt;
 
-	mnt = tree_layer(t, p->path, t->b.snap != -1 ? t->b.snap : p->fd,
-	    &n);
+	mnt = tree_layer(t, p->path, snap != NULL ? snap->fd : p->fd, &n);
 	if (mnt == -1 || tree_clone(t, CLONE_PROJECT + (size_t)root, mnt) ==
 	    -1)
 		return (-1);

@@ -395,6 +395,114 @@ hidden_body()
 	int_end
 }
 
+atf_test_case copied
+copied_head()
+{
+	atf_set descr "roots that stand on copies, in a user's own suite: each \
+is reviewed, landed, given up and made anew by itself"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# copies N: the session has so many.
+copies()
+{
+	atf_check_equal "$1" "$(find "$SBX_STATE/s/$sid" -maxdepth 1 \
+	    -name 'copy*' | wc -l)"
+}
+copied_ended()
+{
+	run --repo "$Q" --repo "$Q2" --keep -- sh -ec 'echo p >>a.txt
+	    mv src s2; echo q >>"$0/a.txt"; rm "$0/Makefile"
+	    echo n >"$0/new"; echo m >"$1/made"' "$Q" "$Q2" \
+	    >more.out 2>more.err || atf_fail "$(cat more.out more.err)"
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	int_same "$before" "$(int_bytes "$P")" "$P was written to"
+	int_same "$before2" "$(int_bytes "$Q")" "$Q was written to"
+	copies 2
+	atf_check -o match:"project $P: as .* works on a copy" \
+	    -o match:"project $Q: as .* works on a copy" \
+	    -o not-match:"project $Q2: as" cat more.err
+	atf_check -o match:'overlay on a copy' sbxctl explain "$Q/a.txt" "$sid"
+	atf_check -o not-match:'on a copy' sbxctl explain "$Q2/made" "$sid"
+	atf_check -o match:'M  a.txt' -o match:'s2/main.c  from src/main.c' \
+	    -o match:'^2 files' sbxctl changes --repo "$P" "$sid"
+	# One lands, another one waits.
+	atf_check -o match:"3 files landed in $Q" \
+	    sbxctl apply --yes --repo "$Q" "$sid"
+	atf_check -o inline:'one\ntwo\nthree\nq\nn\n' cat "$Q/a.txt" "$Q/new"
+	atf_check test ! -e "$Q/Makefile"
+	int_same "$before" "$(int_bytes "$P")" "landing $Q changed $P"
+	atf_check -o match:'^0 files' sbxctl changes --repo "$Q" "$sid"
+	# A resume has what landed, what waits, and what the owner has made.
+	echo later >"$Q/later"
+	atf_check -o inline:'p\nq\nn\nlater\nm\n' -e ignore \
+	    sbxctl resume "$sid" -- sh -ec 'test -f s2/main.c -a ! -e src
+	    test ! -e "$0/Makefile"; tail -n 1 a.txt; tail -n 1 "$0/a.txt"
+	    cat "$0/new" "$0/later" "$1/made"; echo q2 >>"$0/a.txt"' "$Q" \
+	    "$Q2" </dev/null
+	atf_check -o match:'^2 files' sbxctl changes --repo "$P" "$sid"
+	atf_check -o match:'M  a.txt' -o match:'^1 file' \
+	    sbxctl changes --repo "$Q" "$sid"
+	# It is given up; what waits of the other is not.
+	atf_check -o match:"discarded in $P" \
+	    sbxctl discard --yes --repo "$P" "$sid"
+	int_same "$before" "$(int_bytes "$P")" "a discard wrote"
+	atf_check -o inline:'three\nq2\n' -e ignore sbxctl resume "$sid" -- \
+	    sh -ec 'test -f src/main.c -a ! -e s2; tail -n 1 a.txt
+	    tail -n 1 "$0/a.txt"' "$Q" </dev/null
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+copied_live()
+{
+	int_live live --repo "$Q" -- sh -ec 'echo p >p; exec 3<>"$0/src/main.c"
+	    echo q >&3; echo q >"$0/q"; echo up; while read -r l; do
+	    eval "$l"; echo did; done' "$Q"
+	int_wait_file live.out up
+	atf_check -o match:"1 file landed in $P" -e ignore \
+	    sbxctl apply --yes --repo "$P" "$sid"
+	# Of one file, which is open, the end is after the session's.
+	atf_check -o match:"discarded in $Q" -e ignore \
+	    sbxctl discard --yes --repo "$Q" "$sid"
+	atf_check test -f "$(find "$SBX_STATE/s/$sid" -name 'pending.*')"
+	echo 'cat p; head -n 1 "$0/src/main.c"; ls "$0/q" || :' >&9
+	int_wait_file live.out did
+	atf_check -o inline:'up\np\nint\ndid\n' cat live.out
+	exec 9>&-
+	wait "$live" || atf_fail "$(cat live.err)"
+	atf_check -o match:'^0 files' sbxctl changes "$sid"
+	# Where nothing is mounted in it any more it stands on itself.
+	umount "$Q/m" || atf_fail "something holds it"
+	int_own_again
+	atf_check -o inline:'p\nint\n' -e ignore sbxctl resume "$sid" -- \
+	    sh -ec 'cat p; head -n 1 "$0/src/main.c"' "$Q" </dev/null
+	copies 1
+	atf_check -o ignore sbxctl rm --discard "$sid"
+}
+copied_body()
+{
+	int_begin
+	int_who own
+	second
+	for d in "$P" "$Q"; do
+		install -d -o "$int_own" "$d/m"
+		mount -t tmpfs -o mode=777 t "$d/m"
+		fallocate -l 300M "$d/large"
+		chown "$int_own:" "$d/large"
+	done
+	int_own_again
+	int_refused 125 'or 512 MiB, with those of the other projects' \
+	    run --repo "$Q" -- true
+	int_state_check
+	rm "$P/large" "$Q/large"
+	before=$(int_bytes "$P")
+	before2=$(int_bytes "$Q")
+	copied_ended
+	copied_live
+	umount "$P/m" || atf_fail "something holds it"
+	int_state_check
+	int_stop
+}
+
 atf_test_case bad
 bad_head()
 {
@@ -446,14 +554,6 @@ bad_body()
 	int_refused 125 'are the same folder' \
 	    run --repo "$Q" --repo "$who_home/mnt" true
 	umount "$who_home/mnt"
-	int_state_check
-	# Where nothing can lie over it a user's own suite works on a copy,
-	# of which there is one.
-	int_who own
-	second
-	mount -t tmpfs sbx-test "$Q/src"
-	int_refused 125 "$Q/src is mounted in it" run --repo "$Q" true
-	umount "$Q/src"
 	int_state_check
 	int_end
 }
@@ -563,8 +663,8 @@ kill_body()
 
 atf_init_test_cases()
 {
-	for c in round named left drift owner live again choice hidden bad \
-	    old kill; do
+	for c in round named left drift owner live again choice hidden copied \
+	    bad old kill; do
 		atf_add_test_case "$c"
 	done
 }
