@@ -76,7 +76,7 @@ place_is_read_only(const struct place *p)
 	if (p == NULL)
 		return (mode_user());
 	return (place_is_seen_through(p) || p->kind == PLACE_CLONE ||
-	    p->kind == PLACE_FILE);
+	    p->kind == PLACE_FILE || p->kind == PLACE_TWIN);
 }
 
 static bool
@@ -97,6 +97,9 @@ place_mechanism(const struct explain *e, const struct place *p, char *out,
 
 	if (p != NULL && place_is_seen_through(p))
 		snprintf(out, size, "read-only overlay");
+	else if (p != NULL && p->kind == PLACE_TWIN)
+		snprintf(out, size, "a copy that is the user's, since ssh "
+		    "takes it from nobody else but root; read-only mount");
 	else if (place_is_read_only(p))
 		snprintf(out, size, "read-only mount");
 	else if (e->store == -1)
@@ -173,8 +176,8 @@ place_enter(struct explain *e, const struct place *p, struct spot *s)
 		fd = snap_known(&e->b, e->store, path, fd);
 	/* Nothing lies on those, or the copy is not made yet. */
 	if (p == NULL ? mode_user() : p->kind == PLACE_CLONE ||
-	    p->kind == PLACE_FILE || (p->kind == PLACE_PROJECT &&
-	    snap_needed(fd))) {
+	    p->kind == PLACE_FILE || p->kind == PLACE_TWIN ||
+	    (p->kind == PLACE_PROJECT && snap_needed(fd))) {
 		s->low = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		return (s->low == -1 ? fault_errno("explain.failed",
 		    "%s", shown(path)) : 1);

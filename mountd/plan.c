@@ -18,6 +18,7 @@
 #include "mountd.h"
 #include "rest.h"
 #include "snap.h"
+#include "twin.h"
 
 void
 plan_note(struct plan *p, const char *fmt, ...)
@@ -360,7 +361,7 @@ plan_make(struct plan *p, const struct build *b, const struct want *w)
 	for (i = 0; i < b->mnts.n; i++)
 		if (plan_mount(p, b, w, &b->mnts.v[i]) == -1)
 			return (-1);
-	if (mode_user() && rest_plan(p, b) == -1)
+	if (mode_user() && (rest_plan(p, b) == -1 || twins_plan(p, b) == -1))
 		return (-1);
 	qsort(p->v, p->n, sizeof(*p->v), place_compare);
 	return (0);

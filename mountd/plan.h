@@ -15,6 +15,7 @@ enum place_kind {
 	PLACE_REST,		/* the same, of the user's rest: see rest.h */
 	PLACE_CLONE,		/* itself, read-only */
 	PLACE_FILE,		/* a single file, itself, read-only */
+	PLACE_TWIN,		/* a copy of one, read-only: see twin.h */
 	PLACE_COVER,		/* an empty folder or file */
 	PLACE_HOME, PLACE_PROJECT
 };

@@ -5,6 +5,7 @@ mountd_SRCS =	mountd/mountd.c mountd/session.c mountd/told.c mountd/job.c \
 		mountd/layer.c mountd/stock.c mountd/overlay.c mountd/point.c \
 		mountd/fresh.c mountd/dev.c mountd/procfs.c \
 		mountd/runfiles.c mountd/rest.c mountd/snap.c mountd/sockets.c mountd/xattr.c \
+		mountd/twin.c \
 		mountd/kind.c mountd/plan.c mountd/tree.c \
 		mountd/prep.c mountd/early.c mountd/spare.c mountd/view.c \
 		mountd/outside.c mountd/copies.c mountd/gitdir.c \

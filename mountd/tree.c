@@ -17,6 +17,7 @@
 #include "snap.h"
 #include "sockets.h"
 #include "tree.h"
+#include "twin.h"
 
 #define CLONE_ATTRS	(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | \
 			    MOUNT_ATTR_NODEV)
@@ -184,6 +185,9 @@ place_make(struct tree *t, const struct want *w, const struct place *p)
 	case PLACE_FILE:
 		mnt = place_clone(p);
 		break;
+	case PLACE_TWIN:
+		mnt = twin_make(&t->twins, p);
+		break;
 	case PLACE_COVER:
 		break;
 	}
@@ -304,7 +308,7 @@ tree_make(struct tree *t, const struct want *w, struct fresh *f)
 {
 	size_t	i, j;
 
-	t->root = -1;
+	t->root = t->twins = -1;
 	t->fresh = f;
 	for (i = 0; i < CLONE_COUNT; i++)
 		for (j = 0; j < 2; j++)

@@ -33,6 +33,7 @@ struct tree {
 	int		 store;		/* STATE/s/ID */
 	struct fresh	*fresh;
 	int		 root;
+	int		 twins;		/* see twin.h */
 	int		 clone[CLONE_COUNT][2];	/* ours, the worker's */
 	struct kept	*kept;		/* one of each further overlay */
 	size_t		 nkept;

@@ -372,6 +372,79 @@ bare_body()
 	own_end
 }
 
+atf_test_case ssh
+ssh_head()
+{
+	atf_set descr "root's files that ssh takes from root or its user only \
+are the user's inside: what ssh makes of them is the same"
+	atf_set require.user root
+	atf_set require.progs ssh
+	atf_set timeout 120
+}
+# ssh_same STATUS: what -G says, and how it ends, inside and not.
+ssh_same()
+{
+	got=0
+	sbx-own ssh -G there >native 2>native.err || got=$?
+	atf_check_equal "$1" "$got"
+	got=0
+	run -- ssh -G there >inside 2>all.err || got=$?
+	atf_check_equal "$1" "$got"
+	grep -v '^sbxctl: note: /etc: ' all.err >inside.err || :
+	diff native inside || atf_fail "not the same"
+	diff native.err inside.err || atf_fail "not the same errors"
+}
+# ssh_there DIR: its files are the machine's, mounted over that folder.
+ssh_there()
+{
+	mount --bind "$1" "$2"
+	ssh_same 0
+	atf_check -o match:'^hostname far' -o match:'^port 2222' \
+	    -o match:'^compression yes' -o match:'^user somebody' \
+	    -o match:'^loglevel DEBUG' cat inside
+}
+ssh_body()
+{
+	own_begin
+	cp -a /etc "$SBX_SCRATCH/etc"
+	ssh=$SBX_SCRATCH/etc/ssh far=/srv/far
+	conf=$ssh/ssh_config.d
+	mount -t tmpfs -o mode=755 sbx-test /srv
+	mkdir "$far"
+	# By a link, by its path, in quotes, from one that is included.
+	echo 'Compression yes' >"$conf/plain.conf"
+	echo 'LogLevel DEBUG' >"$far/linked"
+	ln -s "$far/linked" "$conf/link.conf"
+	printf '%s\n' 'Host there' " InClude = $far/a* \"$far/b c\"" \
+	    '#Include none' >"$conf/more.conf"
+	echo 'HostName far.example.org' >"$far/a1"
+	echo 'Port 2222' >"$far/b c"
+	# One that is the user's.
+	echo 'Include own' >"$far/a2"
+	echo 'User somebody' >"$ssh/own"
+	chown "$int_own:" "$ssh/own"
+	# Where no overlay can lie on the folder, and where one does.
+	ssh_there "$ssh" /etc/ssh
+	umount /etc/ssh || atf_fail "something holds /etc/ssh"
+	ssh_there "$SBX_SCRATCH/etc" /etc
+	atf_check -o match:'^by  *a copy that is the user' \
+	    sbxctl explain --repo "$P" /etc/ssh/ssh_config.d/plain.conf
+	run --hide /etc/ssh/ssh_config.d/plain.conf -- sh -c 'ssh -G there |
+	    grep ^compression; stat -Lc %U "$0" "$1" /etc/ssh/ssh_config
+	    (echo x >"$1") 2>&1' "$far/b c" /etc/ssh/ssh_config.d/link.conf \
+	    >inside 2>err || :
+	atf_check -o inline:"compression no\n$int_own\n$int_own\nnobody\n" \
+	    sed '$d' inside
+	atf_check -o match:'Read-only file system' tail -n 1 inside
+	# What ssh takes from nobody it does not take inside either.
+	chmod 666 "$far/b c"
+	ssh_same 255
+	chmod 600 "$far/b c"
+	ssh_same 255
+	umount /etc /srv || atf_fail "something holds it"
+	own_end
+}
+
 atf_test_case mounts
 mounts_head()
 {
@@ -865,7 +938,7 @@ lost_body()
 
 atf_init_test_cases()
 {
-	for c in embedded clients refused places tree bare mounts stopped \
+	for c in embedded clients refused places tree bare ssh mounts stopped \
 	    stopped_vfork stopped_hidden stopped_ended stopped_exec \
 	    stopped_early delegated \
 	    explained later lost; do
