@@ -91,7 +91,7 @@ struct session {
 	int		 dir;		/* its folder, O_DIRECTORY */
 	struct peer	*worker;
 	/* who asked for it, until it runs: a client that waits, or the dup
-	 * of a connection that has become the terminal's */
+	 * of a connection that has become the terminal's; neither: gone */
 	struct client	*starter;
 	int		 starter_fd;
 	uint32_t	 starter_id;
@@ -294,6 +294,8 @@ int		 session_start(struct session *, struct client *, uint32_t,
 /* Mounted, network up, sealed: the command may be executed. */
 void		 session_advance(struct session *);
 void		 session_running(struct session *);
+/* This client has gone: what it asked for and has not heard of is given up. */
+void		 session_unheard(struct session *, const struct client *);
 void		 session_seal(struct session *);
 
 /* sbxd_attach.c */

@@ -261,8 +261,7 @@ client_drop(struct client *c)
 	struct job	*j, *jnext;
 
 	TAILQ_FOREACH(s, &sbxd.sessions, entry) {
-		if (s->starter == c)
-			s->starter = NULL;
+		session_unheard(s, c);
 		if (s->remover == c)
 			s->remover = NULL;
 		TAILQ_FOREACH_SAFE(w, &s->waiters, entry, next)

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -519,12 +520,41 @@ session_seal(struct session *s)
 	peer_send(sbxd.helper[H_LANDD], MSG_SEAL, s->seal, -1, &seal);
 }
 
+/* Who was there to ask for it has ended before it ran: nobody wants it, and of
+ * a new one nobody knows. */
+static const char	unheard[] = "who started it had gone";
+
+void
+session_unheard(struct session *s, const struct client *c)
+{
+	if (s->starter != c)
+		return;
+	s->starter = NULL;
+	/* After GO it may run already: session_running ends it. */
+	if (s->state == S_STARTING && !s->went)
+		session_fail(s, "client.gone", unheard);
+}
+
+/* Half an end may be a client's that only has no more to send. */
+static bool
+starter_hung_up(const struct session *s)
+{
+	struct pollfd	pfd = { .fd = s->starter_fd };
+
+	return (s->starter_fd != -1 && poll(&pfd, 1, 0) == 1 &&
+	    (pfd.revents & POLLHUP) != 0);
+}
+
 void
 session_advance(struct session *s)
 {
 	if (s->state != S_STARTING || s->went || !s->started || !s->mounted ||
 	    !s->netup || s->sealed <= s->rec.r.more.n)
 		return;
+	if (starter_hung_up(s)) {
+		session_fail(s, "client.gone", unheard);
+		return;
+	}
 	s->went = true;
 	peer_send(s->worker, MSG_GO, 0, -1, NULL);
 }
@@ -533,6 +563,8 @@ session_advance(struct session *s)
 void
 session_running(struct session *s)
 {
+	bool	gone = s->starter == NULL && s->starter_fd == -1;
+
 	s->ran = true;
 	session_set(s, S_RUNNING, NULL);
 	if (s->starter != NULL)
@@ -543,4 +575,6 @@ session_running(struct session *s)
 	s->starter_fd = -1;
 	record_free(&s->before);
 	session_save(s);
+	if (gone)
+		session_end(s, unheard);
 }

@@ -539,6 +539,7 @@ relay_run(struct conn *c, const struct relay_how *how, struct relay_end *end)
 	r.in_open = true;
 	r.end = end;
 	r.signals = relay_signals(r.tty, &before);
+	early_end();
 	relay_outlets(&r, how->raw);
 	if (r.tty)
 		relay_terminal(&r);

@@ -269,6 +269,7 @@ run_new(struct run *run)
 		body.groups.n = run->who.ngroups;
 		body.groups.v = run->who.groups;
 	}
+	early_begin();
 	return (conn_ask(MSG_NEW, &body));
 }
 
@@ -321,6 +322,7 @@ run_start(struct conn *c, struct msg *msg, bool fresh)
 			fail("%s: broken answer: %s while a session starts",
 			    c->path, proto_name(msg->type));
 		sid = copy(((const struct m_SESSION *)msg->body)->session);
+		early_session(sid);
 		msg_free(msg);
 		/* From here on the other end is the session's worker. */
 		c->ib.other = ROLE_WORKER;
@@ -401,6 +403,7 @@ new_main(struct options *opts)
 	struct run		 run;
 	struct conn		*c;
 	struct msg		 msg;
+	int			 status;
 
 	run_prepare(&run, opts, false);
 	c = run_new(&run);
@@ -414,7 +417,12 @@ new_main(struct options *opts)
 	run_missing(&run);
 	choice_notes(session);
 	out_form(opts)->started(session->session);
+	if (early_is())
+		say("session %s runs: \"sbxctl kill %s\" ends it",
+		    session->session, session->session);
 	msg_free(&msg);
 	conn_close(c);
-	return (done(0));
+	status = done(0);
+	early_end();
+	return (status);
 }

@@ -371,6 +371,16 @@ void	sink_try(struct sink *);
 size_t	sink_left(const struct sink *);
 
 /*
+ * early.c: a session is about to be asked for; its id; and it runs, so that a
+ * signal that came meanwhile is delivered now, to where it is blocked or as the
+ * end of us.
+ */
+void	early_begin(void);
+void	early_session(const char *sid);
+bool	early_is(void);		/* one has come */
+void	early_end(void);
+
+/*
  * relay.c: an attached session, until its command has ended.
  */
 struct relay_how {

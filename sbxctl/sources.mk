@@ -1,6 +1,6 @@
 sbxctl_SRCS =	sbxctl/sbxctl.c sbxctl/options.c sbxctl/say.c sbxctl/progress.c \
 		sbxctl/connect.c sbxctl/suite.c sbxctl/left.c sbxctl/who.c \
-		sbxctl/project.c sbxctl/run.c sbxctl/life.c sbxctl/store.c \
+		sbxctl/project.c sbxctl/run.c sbxctl/early.c sbxctl/life.c sbxctl/store.c \
 		sbxctl/explain.c sbxctl/text_life.c sbxctl/relay.c sbxctl/sink.c \
 		sbxctl/terminal.c sbxctl/filter.c sbxctl/plain.c sbxctl/csi.c \
 		sbxctl/answers.c sbxctl/strings.c sbxctl/allow.c sbxctl/choice.c \

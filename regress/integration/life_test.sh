@@ -763,10 +763,10 @@ hasty_one()
 	# What was asked for is there or not, and can be removed.
 	# shellcheck disable=SC2086 # words
 	hasty new $AS --repo "$P" -- sh -c 'exec sleep 1001'
-	int_wait sh -c '! sbxctl ls | grep -q " starting "'
+	int_wait sh -c '! sbxctl ls | grep -qE " (starting|ending) "'
 	for sid in $(sbxctl ls | awk '/sleep 1001/ { print $1 }'); do
 		hasty stop "$sid"
-		atf_check -o match:' ended ' sbxctl kill "$sid"
+		atf_check -o match:' ended[ :]' sbxctl kill "$sid"
 		atf_check -o ignore sbxctl rm --discard "$sid"
 	done
 	int_nothing_left "$ended"
@@ -779,6 +779,133 @@ hasty_body()
 {
 	int_begin
 	int_users hasty_one
+	int_end
+}
+
+atf_test_case unheard
+unheard_head()
+{
+	atf_set descr "sbxctl ends while its session starts: the session is \
+gone too, or said"
+	atf_set require.user root
+	atf_set timeout 120
+}
+# unheard_stop NAME, unheard_go NAME: these processes of the suite's stand.
+unheard_stop()
+{
+	# Its spare child could mount without mountd.
+	pgrep -x "$1" >standing
+	xargs kill -STOP <standing
+}
+unheard_go()
+{
+	xargs kill -CONT <standing
+}
+# unheard_start COMMAND OPTION...: its sbxctl is $early, and has asked.
+unheard_start()
+{
+	(cd "$P" && exec sbxctl "$@" -- sh -c 'echo x >f; exec sleep 1000') \
+	    >early.out 2>early.err </dev/null &
+	early=$!
+	int_wait sh -c "grep -qE '^(7|271) ' /proc/$early/syscall"
+}
+# What the suite has of it.
+unheard_starting()
+{
+	int_wait sh -c "sbxctl ls 2>/dev/null | grep -q ' starting '"
+	sid=$(sbxctl ls | awk '/ starting / { print $1 }')
+}
+# unheard_end SIGNAL STATUS
+unheard_end()
+{
+	kill "-$1" "$early"
+	got=0
+	wait "$early" || got=$?
+	atf_check_equal "$2" "$got"
+}
+# Nobody has read what it asked.
+unheard_asked()
+{
+	unheard_stop sbxd
+	unheard_start "$1"
+	unheard_end "$2" "$3"
+	unheard_go
+	atf_check -o empty -e empty cat early.out early.err
+	int_nothing_left
+}
+# It is being made: run has its id.
+unheard_made()
+{
+	unheard_stop mountd
+	unheard_start "$1"
+	unheard_starting
+	unheard_end "$2" "$3"
+	case $1$2 in
+	runTERM)
+		atf_check -o match:"^sbxctl: session $sid: interrupted while" \
+		    cat early.err ;;
+	*) atf_check -o empty cat early.err ;;
+	esac
+	unheard_go
+	int_nothing_left
+}
+# GO has been given; init does not obey yet.
+unheard_gone()
+{
+	unheard_stop mountd
+	unheard_start "$@"
+	unheard_starting
+	init=$(int_init)
+	int_wait grep -qE '^(45|47|7|271) ' "/proc/$init/syscall"
+	kill -STOP "$init"
+	unheard_go
+	int_wait test -s "$SBX_STATE/sbxd/$sid/seal"
+	unheard_end KILL 137
+	# It has been heard: another one is answered behind it.
+	atf_check -o match:"^$sid " sbxctl ls
+	kill -CONT "$init"
+	int_wait sh -c "sbxctl ls | grep -q '^$sid .* ended '"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_nothing_left
+}
+unheard_body()
+{
+	int_begin
+	int_who root
+	int_running_mark
+	for c in run new; do
+		unheard_asked "$c" KILL 137
+		unheard_made "$c" KILL 137
+		unheard_gone "$c"
+	done
+	unheard_asked run TERM 143
+	unheard_made run TERM 143
+	# It comes to run in time: the signal is the command's; of one that
+	# nobody waits for the id is said.
+	unheard_stop mountd
+	unheard_start run --keep
+	unheard_starting
+	kill -TERM "$early"
+	unheard_go
+	got=0
+	wait "$early" || got=$?
+	atf_check_equal 143 "$got"
+	int_kept early.err
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	unheard_stop mountd
+	unheard_start new
+	unheard_starting
+	kill -TERM "$early"
+	unheard_go
+	got=0
+	wait "$early" || got=$?
+	atf_check_equal 143 "$got"
+	atf_check -o inline:"$sid\n" cat early.out
+	atf_check -o match:"session $sid runs: \"sbxctl kill $sid\"" \
+	    cat early.err
+	atf_check -o ignore sbxctl kill "$sid"
+	atf_check -o ignore sbxctl rm --discard "$sid"
+	int_nothing_left
 	int_end
 }
 
@@ -798,4 +925,5 @@ atf_init_test_cases()
 	atf_add_test_case ending
 	atf_add_test_case lost
 	atf_add_test_case hasty
+	atf_add_test_case unheard
 }
