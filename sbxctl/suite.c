@@ -317,12 +317,32 @@ suite_run(bool start)
 	return (why);
 }
 
+/* What an ended suite of somebody else's has left is not ours to go on with. */
+static char *
+suite_foreign(void)
+{
+	const char	*state = suite_state();
+	struct stat	 st;
+	char		*why;
+
+	if (geteuid() == 0 || state == NULL || stat(state, &st) == -1 ||
+	    st.st_uid == geteuid())
+		return (NULL);
+	if (asprintf(&why, "SBX_STATE=%s: no suite listens there, and the "
+	    "state is uid %u's: have that one start it, or unset SBX_STATE "
+	    "for a suite of your own", state, (unsigned int)st.st_uid) == -1)
+		fail("out of memory");
+	return (why);
+}
+
 char *
 suite_start(void)
 {
-	char	*why = suite_limited(), *none;
+	char	*why = suite_foreign(), *none;
 
-	if (why == NULL)
+	if (why != NULL)
+		return (why);
+	if ((why = suite_limited()) == NULL)
 		return (suite_run(true));
 	/* There may be one that is not where it is looked for. */
 	if ((none = suite_run(false)) == NULL) {

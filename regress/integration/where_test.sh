@@ -175,6 +175,21 @@ user_body()
 	where_daemon "$int_own_home/s" sbx-own \
 	    "$SBX_BUILDDIR/sbin/sbxd" --user -d
 	where_embedded "$int_own_home/.local/state/sbx"
+	# Of root's, which was killed, there is a socket: it is in nobody's way.
+	"$SBX_BUILDDIR/sbin/sbxd" -d </dev/null >root.log 2>&1 &
+	suite=$!
+	int_wait grep -q 'ready on /run/sbx/sbxd.sock' root.log
+	kill -KILL "$suite"
+	wait "$suite" || :
+	where_ended
+	atf_check test -S /run/sbx/sbxd.sock
+	chmod 666 /run/sbx/sbxd.sock
+	where_none
+	chmod 600 /run/sbx/sbxd.sock
+	where_embedded "$int_own_home/.local/state/sbx"
+	SBX_STATE=/var/lib/sbx atf_check -s exit:1 -e match:"^sbxctl: \
+SBX_STATE=/var/lib/sbx: no suite listens there, .*, or unset SBX_STATE" \
+	    sbxctl ls
 	int_clean_check
 }
 

@@ -64,7 +64,7 @@ close_body() {
 	chmod 666 "$SBX_STATE/sbxd.sock"
 	# shellcheck disable=SC2154
 	atf_check -s exit:1 -o empty \
-	    -e match:"^sbxctl: sbxd: $SBX_STATE belongs to uid 0, mode .*: it must be uid" \
+	    -e match:"^sbxctl: SBX_STATE=$SBX_STATE: no suite listens there, and the state is uid 0.s" \
 	    sbx-as "$user" env SBX_STATE="$SBX_STATE" timeout 20 sbxctl ls
 	fake_stop
 }
@@ -103,7 +103,7 @@ places_body() {
 	chmod 755 "$SBX_STATE"
 	chmod 666 "$SBX_STATE/sbxd.sock"
 	# shellcheck disable=SC2154
-	gone="^sbxctl: sbxd: $SBX_STATE belongs to uid 0, mode .*: it must be uid"
+	gone="^sbxctl: SBX_STATE=$SBX_STATE: no suite listens there, and the state is uid 0.s: have that one start it, or unset"
 	atf_check -s exit:1 -e match:"$gone" \
 	    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl ls
 	# One that this user could not use if it were there, as an embedded
