@@ -5,6 +5,62 @@
 
 #include "sbxctl.h"
 
+enum option_kind { OPTION_FLAG, OPTION_VALUE, OPTION_LIST };
+
+struct option {
+	const char	*word;		/* "--repo", "-o" */
+	enum option_kind kind;
+	const char	*meta;		/* "DIR"; NULL for a flag */
+	size_t		 off;		/* in struct options */
+	const char	*means;
+};
+
+#define FLAG(word, member, means)					\
+	{ word, OPTION_FLAG, NULL, offsetof(struct options, member), means }
+#define VALUE(word, meta, member, means)				\
+	{ word, OPTION_VALUE, meta, offsetof(struct options, member), means }
+#define LIST(word, meta, member, means)					\
+	{ word, OPTION_LIST, meta, offsetof(struct options, member), means }
+
+/* What is parsed, listed by help and offered by the completions. */
+static const struct option options[OPT_MAX] = {
+	[OPT_REPO] = LIST("--repo", "DIR", repo,
+	    "the project; of several each is a root"),
+	[OPT_ROOT] = VALUE("--repo", "DIR", root,
+	    "this root of the session's, by a folder in it"),
+	[OPT_NAME] = VALUE("--name", "NAME", name, "a name for people"),
+	[OPT_HIDE] = LIST("--hide", "PATH", hide,
+	    "the session sees an empty one in its place"),
+	[OPT_RO] = LIST("--ro", "PATH", ro, "the session cannot change it"),
+	[OPT_NO_NETWORK] = FLAG("--no-network", no_network,
+	    "a loopback of its own and nothing else"),
+	[OPT_ENV] = LIST("--env", "NAME=VALUE", env, "set this variable"),
+	[OPT_AS] = VALUE("--as", "USER", as,
+	    "the session's user, if not you; for root"),
+	[OPT_DETACH_KEYS] = VALUE("--detach-keys", "KEYS", detach_keys,
+	    "leave the session running by these"),
+	[OPT_KEEP] = FLAG("--keep", keep,
+	    "keep it, changed or not, and ask nothing"),
+	[OPT_KEPT] = FLAG("--keep", keep, "nothing: it is kept anyway"),
+	[OPT_RAW] = FLAG("--raw", raw,
+	    "pass its output to the terminal as it is"),
+	[OPT_OUTSIDE] = FLAG("--outside", outside,
+	    "what it changed elsewhere, and never lands"),
+	[OPT_FILE] = VALUE("-o", "FILE", file,
+	    "where the patch goes, - for standard output"),
+	[OPT_DIGEST] = VALUE("--digest", "DIGEST", digest,
+	    "only what was reviewed with this digest"),
+	[OPT_YES] = FLAG("--yes", yes, "what there is now, unasked"),
+	[OPT_OLDER] = VALUE("--older", "AGE", older,
+	    "ended so long ago, like 12h; else 7d"),
+	[OPT_DRY_RUN] = FLAG("--dry-run", dry_run,
+	    "say what would go, and remove nothing"),
+	[OPT_DISCARD] = FLAG("--discard", discard, "and drop its changes"),
+	[OPT_LOST] = FLAG("--discard", discard,
+	    "also what only a lost session has changed"),
+	[OPT_JSON] = FLAG("--json", json, "one JSON object, for programs"),
+};
+
 /* Slips between two words: a letter that is wrong, missing, too many, or
  * swapped with its neighbour. Words of more than NEAR_MAX are no slip. */
 #define NEAR_MAX	24
@@ -57,22 +113,38 @@ near_enough(const char *word, const char *meant, unsigned int *slips)
 	return (true);
 }
 
+/* The command's one after this, NULL: its first; NULL after the last. */
+static const struct option *
+options_next(const struct command *cmd, const struct option *o)
+{
+	size_t	i;
+
+	for (i = o == NULL ? 0 : (size_t)(o - options) + 1; i < OPT_MAX; i++)
+		if (cmd->options & 1U << i)
+			return (&options[i]);
+	return (NULL);
+}
+
+#define OPTIONS_EACH(o, cmd)						\
+	for ((o) = NULL; ((o) = options_next(cmd, o)) != NULL;)
+
 /* The option that arg names; a long one's value may stand after a "=". */
 static const struct option *
 options_find(const struct command *cmd, const char *arg, const char **value)
 {
-	size_t	i, len;
+	const struct option	*o;
+	size_t			 len;
 
 	*value = NULL;
-	for (i = 0; i < cmd->noptions; i++) {
-		len = strlen(cmd->options[i].word);
-		if (strncmp(cmd->options[i].word, arg, len) != 0)
+	OPTIONS_EACH(o, cmd) {
+		len = strlen(o->word);
+		if (strncmp(o->word, arg, len) != 0)
 			continue;
 		if (arg[len] == '\0')
-			return (&cmd->options[i]);
+			return (o);
 		if (arg[len] == '=' && arg[1] == '-') {
 			*value = arg + len + 1;
-			return (&cmd->options[i]);
+			return (o);
 		}
 	}
 	return (NULL);
@@ -82,54 +154,89 @@ options_find(const struct command *cmd, const char *arg, const char **value)
 static const struct option *
 options_meant(const struct command *cmd, const char *arg)
 {
-	const struct option	*meant = NULL;
+	const struct option	*o, *meant = NULL;
 	unsigned int		 slips = UINT_MAX;
-	size_t			 i;
 	char			*word = need(strndup(arg, strcspn(arg, "=")));
 
-	for (i = 0; i < cmd->noptions; i++)
+	OPTIONS_EACH(o, cmd)
 		if (strncmp(word, "--", 2) == 0 && word[2] != '\0' &&
-		    near_enough(word + 2, cmd->options[i].word + 2, &slips))
-			meant = &cmd->options[i];
+		    near_enough(word + 2, o->word + 2, &slips))
+			meant = o;
 	free(word);
 	return (meant);
+}
+
+/* "-o FILE", "--json". */
+static void
+option_put(FILE *fp, const struct option *o)
+{
+	fprintf(fp, "%s%s%s", o->word, o->meta != NULL ? " " : "",
+	    o->meta != NULL ? o->meta : "");
 }
 
 /* All that the command takes: "--json, -o FILE". */
 static char *
 options_accepted(const struct command *cmd)
 {
-	char	*text;
-	size_t	 i, size;
-	FILE	*fp = need(open_memstream(&text, &size));
+	const struct option	*o;
+	const char		*before = "";
+	char			*text;
+	size_t			 size;
+	FILE			*fp = need(open_memstream(&text, &size));
 
-	for (i = 0; i < cmd->noptions; i++)
-		fprintf(fp, "%s%s%s%s", i == 0 ? "" : ", ",
-		    cmd->options[i].word, cmd->options[i].meta ? " " : "",
-		    cmd->options[i].meta ? cmd->options[i].meta : "");
+	OPTIONS_EACH(o, cmd) {
+		fputs(before, fp);
+		option_put(fp, o);
+		before = ", ";
+	}
 	fclose(fp);
 	return (need(text));
 }
 
-char *
+/* "run [--repo DIR]... [--] CMD...", malloc'ed. */
+static char *
 options_usage(const struct command *cmd)
 {
 	const struct option	*o;
 	char			*text;
-	size_t			 i, size;
+	size_t			 size;
 	FILE			*fp = need(open_memstream(&text, &size));
 
 	fputs(cmd->word, fp);
-	for (i = 0; i < cmd->noptions; i++) {
-		o = &cmd->options[i];
-		fprintf(fp, " [%s%s%s]%s", o->word, o->meta ? " " : "",
-		    o->meta ? o->meta : "",
-		    o->kind == OPTION_LIST ? "..." : "");
+	OPTIONS_EACH(o, cmd) {
+		fputs(" [", fp);
+		option_put(fp, o);
+		fprintf(fp, "]%s", o->kind == OPTION_LIST ? "..." : "");
 	}
 	if (cmd->args != NULL)
 		fprintf(fp, " %s", cmd->args);
 	fclose(fp);
 	return (need(text));
+}
+
+void
+options_help(FILE *fp, const char *before, const struct command *cmd)
+{
+	char	*usage = options_usage(cmd);
+
+	fprintf(fp, "%s sbxctl %s\n\t%s\n", before, usage, cmd->help);
+	free(usage);
+}
+
+void
+options_list(FILE *fp, const struct command *cmd)
+{
+	const struct option	*o;
+	int			 gap;
+
+	OPTIONS_EACH(o, cmd) {
+		gap = 20 - (int)strlen(o->word) - (o->meta == NULL ? 0 :
+		    1 + (int)strlen(o->meta));
+		fputc('\t', fp);
+		option_put(fp, o);
+		fprintf(fp, "%-*s%s\n", gap, o->kind == OPTION_LIST ? "..." :
+		    "", o->means);
+	}
 }
 
 static void
@@ -169,7 +276,7 @@ options_unknown(const struct command *cmd, const char *arg)
 {
 	const struct option	*meant = options_meant(cmd, arg);
 
-	if (cmd->noptions == 0)
+	if (cmd->options == 0)
 		fail_usage("%s: %s: unknown option: it takes none: sbxctl %s",
 		    cmd->word, arg, options_usage(cmd));
 	fail_usage("%s: %s: unknown option: %s%s%saccepted are %s",
@@ -187,8 +294,8 @@ options_one(const struct command *cmd, int argc, char **argv, int i,
 	const char		*value;
 
 	if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-		printf("usage: sbxctl %s\n\t%s\n", options_usage(cmd),
-		    cmd->help);
+		options_help(stdout, "usage:", cmd);
+		options_list(stdout, cmd);
 		exit(done(0));
 	}
 	if ((o = options_find(cmd, argv[i], &value)) == NULL)

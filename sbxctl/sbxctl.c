@@ -12,167 +12,75 @@
 
 #include "sbxctl.h"
 
-#define FLAG(word, member)						\
-	{ word, OPTION_FLAG, NULL, offsetof(struct options, member) }
-#define VALUE(word, meta, member)					\
-	{ word, OPTION_VALUE, meta, offsetof(struct options, member) }
-#define LIST(word, meta, member)					\
-	{ word, OPTION_LIST, meta, offsetof(struct options, member) }
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-static const struct option run_options[] = {
-	LIST("--repo", "DIR", repo),
-	VALUE("--name", "NAME", name),
-	LIST("--hide", "PATH", hide),
-	LIST("--ro", "PATH", ro),
-	FLAG("--no-network", no_network),
-	LIST("--env", "NAME=VALUE", env),
-	VALUE("--as", "USER", as),
-	FLAG("--keep", keep),
-	FLAG("--raw", raw),
-};
-static const struct option new_options[] = {
-	LIST("--repo", "DIR", repo),
-	VALUE("--name", "NAME", name),
-	LIST("--hide", "PATH", hide),
-	LIST("--ro", "PATH", ro),
-	FLAG("--no-network", no_network),
-	LIST("--env", "NAME=VALUE", env),
-	VALUE("--as", "USER", as),
-	FLAG("--keep", keep),
-	FLAG("--json", json),
-};
-static const struct option attach_options[] = {
-	VALUE("--detach-keys", "KEYS", detach_keys),
-	FLAG("--raw", raw),
-};
-static const struct option exec_options[] = {
-	LIST("--env", "NAME=VALUE", env),
-	FLAG("--raw", raw),
-};
-static const struct option json_options[] = {
-	FLAG("--json", json),
-};
-static const struct option changes_options[] = {
-	VALUE("--repo", "DIR", root),
-	FLAG("--outside", outside),
-	FLAG("--json", json),
-};
-static const struct option review_options[] = {
-	VALUE("--repo", "DIR", root),
-	FLAG("--json", json),
-};
-static const struct option patch_options[] = {
-	VALUE("--repo", "DIR", root),
-	VALUE("-o", "FILE", file),
-	FLAG("--json", json),
-};
-static const struct option apply_options[] = {
-	VALUE("--repo", "DIR", root),
-	VALUE("--digest", "DIGEST", digest),
-	FLAG("--yes", yes),
-	FLAG("--json", json),
-};
-static const struct option discard_options[] = {
-	VALUE("--repo", "DIR", root),
-	FLAG("--yes", yes),
-	FLAG("--json", json),
-};
-static const struct option rm_options[] = {
-	FLAG("--discard", discard),
-	FLAG("--json", json),
-};
-
-static const struct option resume_options[] = {
-	FLAG("--keep", keep),
-	FLAG("--raw", raw),
-};
-
-static const struct option gc_options[] = {
-	VALUE("--older", "AGE", older),
-	FLAG("--dry-run", dry_run),
-	FLAG("--discard", discard),
-	FLAG("--json", json),
-};
-
-static const struct option explain_options[] = {
-	LIST("--repo", "DIR", repo),
-	LIST("--hide", "PATH", hide),
-	LIST("--ro", "PATH", ro),
-	VALUE("--as", "USER", as),
-	FLAG("--json", json),
-};
+/* What makes a session, or would; what reviews one; of one root. */
+#define SEEN	(OPTION(REPO) | OPTION(HIDE) | OPTION(RO) | OPTION(AS))
+#define MADE	(SEEN | OPTION(NAME) | OPTION(NO_NETWORK) | OPTION(ENV))
+#define REVIEW	(OPTION(ROOT) | OPTION(JSON))
 
 static int	help_main(struct options *);
 
 static const struct command commands[] = {
-	{ "run", run_main, run_options, COUNT(run_options),
+	{ "run", run_main, MADE | OPTION(KEEP) | OPTION(RAW),
 	    "[--] COMMAND [WORD...]", 1, -1, true, EXIT_RUN,
 	    "run a command in a new session" },
-	{ "ls", ls_main, json_options, COUNT(json_options),
+	{ "ls", ls_main, OPTION(JSON),
 	    NULL, 0, 0, false, EXIT_OTHER, "list the sessions" },
-	{ "show", show_main, json_options, COUNT(json_options),
+	{ "show", show_main, OPTION(JSON),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER, "all about one" },
-	{ "changes", changes_main, changes_options, COUNT(changes_options),
+	{ "changes", changes_main, REVIEW | OPTION(OUTSIDE),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "list what it changed, with the digest" },
-	{ "diff", diff_main, review_options, COUNT(review_options),
+	{ "diff", diff_main, REVIEW,
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "show what it changed, escaped for people" },
-	{ "patch", patch_main, patch_options, COUNT(patch_options),
+	{ "patch", patch_main, REVIEW | OPTION(FILE),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "write the patch, exactly, for git apply" },
-	{ "apply", apply_main, apply_options, COUNT(apply_options),
+	{ "apply", apply_main, REVIEW | OPTION(DIGEST) | OPTION(YES),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "land the changes in the real files" },
-	{ "discard", discard_main, discard_options, COUNT(discard_options),
+	{ "discard", discard_main, REVIEW | OPTION(YES),
 	    "[SESSION] [--] [PATH...]", 0, -1, false, EXIT_OTHER,
 	    "drop changes, of these paths or all" },
-	{ "rm", rm_main, rm_options, COUNT(rm_options),
+	{ "rm", rm_main, OPTION(DISCARD) | OPTION(JSON),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "remove a session; --discard: with its changes" },
-	{ "stop", stop_main, json_options, COUNT(json_options),
+	{ "stop", stop_main, OPTION(JSON),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "ask its command to end, after 5 s end it" },
-	{ "kill", kill_main, json_options, COUNT(json_options),
+	{ "kill", kill_main, OPTION(JSON),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER, "end it at once" },
-	{ "resume", resume_main, resume_options, COUNT(resume_options),
+	{ "resume", resume_main, OPTION(KEEP) | OPTION(RAW),
 	    "[SESSION] [-- COMMAND [WORD...]]", 0, -1, false, EXIT_RUN,
 	    "its command again, or another, over what it changed" },
-	{ "explain", explain_main, explain_options, COUNT(explain_options),
+	{ "explain", explain_main, SEEN | OPTION(JSON),
 	    "PATH [SESSION]", 1, 2, false, EXIT_OTHER,
 	    "what a session sees at a path, and why" },
-	{ "du", du_main, json_options, COUNT(json_options),
+	{ "du", du_main, OPTION(JSON),
 	    "[SESSION]", 0, 1, false, EXIT_OTHER,
 	    "what sessions take on the disk" },
-	{ "gc", gc_main, gc_options, COUNT(gc_options), NULL, 0, 0, false,
-	    EXIT_OTHER, "remove what nobody can want, and say what" },
-	{ "doctor", doctor_main, json_options, COUNT(json_options),
+	{ "gc", gc_main, OPTION(OLDER) | OPTION(DRY_RUN) | OPTION(LOST) |
+	    OPTION(JSON), NULL, 0, 0, false, EXIT_OTHER,
+	    "remove what nobody can want, and say what" },
+	{ "doctor", doctor_main, OPTION(JSON),
 	    NULL, 0, 0, false, EXIT_OTHER,
 	    "what this machine has and lacks for the suite" },
-	{ "version", version_main, json_options, COUNT(json_options),
+	{ "version", version_main, OPTION(JSON),
 	    NULL, 0, 0, false, EXIT_OTHER, "of sbxctl and the running suite" },
-	{ "new", new_main, new_options, COUNT(new_options),
+	{ "new", new_main, MADE | OPTION(KEPT) | OPTION(JSON),
 	    "[--] COMMAND [WORD...]", 1, -1, true, EXIT_RUN,
 	    "run a command in a new session, and leave it running" },
-	{ "attach", attach_main, attach_options, COUNT(attach_options),
+	{ "attach", attach_main, OPTION(DETACH_KEYS) | OPTION(RAW),
 	    "[SESSION]", 0, 1, false, EXIT_RUN,
 	    "be at the terminal of a session that runs" },
-	{ "exec", exec_main, exec_options, COUNT(exec_options),
+	{ "exec", exec_main, OPTION(ENV) | OPTION(RAW),
 	    "SESSION [--] COMMAND [WORD...]", 2, -1, true, EXIT_RUN,
 	    "run another command in a session that runs" },
-	{ "help", help_main, NULL, 0, "[COMMAND]", 0, 1, false, EXIT_OTHER,
+	{ "help", help_main, 0, "[COMMAND]", 0, 1, false, EXIT_OTHER,
 	    "this list, or a command's own line" },
 };
-
-static void
-help_line(FILE *fp, const char *before, const struct command *cmd)
-{
-	char	*usage = options_usage(cmd);
-
-	fprintf(fp, "%s sbxctl %s\n\t%s\n", before, usage, cmd->help);
-	free(usage);
-}
 
 static void
 help_print(FILE *fp)
@@ -180,7 +88,7 @@ help_print(FILE *fp)
 	size_t	i;
 
 	for (i = 0; i < COUNT(commands); i++)
-		help_line(fp, i == 0 ? "usage:" : "      ", &commands[i]);
+		options_help(fp, i == 0 ? "usage:" : "      ", &commands[i]);
 }
 
 static void __attribute__((noreturn))
@@ -225,10 +133,15 @@ command_find(const char *word)
 static int
 help_main(struct options *opts)
 {
-	if (opts->argc == 0)
+	const struct command	*cmd;
+
+	if (opts->argc == 0) {
 		help_print(stdout);
-	else
-		help_line(stdout, "usage:", command_find(opts->argv[0]));
+		return (done(0));
+	}
+	cmd = command_find(opts->argv[0]);
+	options_help(stdout, "usage:", cmd);
+	options_list(stdout, cmd);
 	return (done(0));
 }
 

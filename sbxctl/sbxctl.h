@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "../common/roots.h"
 #include "../privsep/imsg.h"
@@ -41,20 +42,38 @@ struct options {
 	int		 before;	/* how many of them came before "--" */
 };
 
-enum option_kind { OPTION_FLAG, OPTION_VALUE, OPTION_LIST };
-
-struct option {
-	const char	*word;		/* "--repo", "-o" */
-	enum option_kind kind;
-	const char	*meta;		/* "DIR"; NULL for a flag */
-	size_t		 off;		/* in struct options */
+/* Each option there is, in the order that a command's are told in: a row of the
+ * table in options.c. */
+enum option_id {
+	OPT_REPO,	/* of a new session */
+	OPT_ROOT,	/* of one that is there */
+	OPT_NAME,
+	OPT_HIDE,
+	OPT_RO,
+	OPT_NO_NETWORK,
+	OPT_ENV,
+	OPT_AS,
+	OPT_DETACH_KEYS,
+	OPT_KEEP,
+	OPT_KEPT,	/* where all are */
+	OPT_RAW,
+	OPT_OUTSIDE,
+	OPT_FILE,
+	OPT_DIGEST,
+	OPT_YES,
+	OPT_OLDER,
+	OPT_DRY_RUN,
+	OPT_DISCARD,
+	OPT_LOST,
+	OPT_JSON,
+	OPT_MAX
 };
+#define OPTION(id)	(1U << OPT_##id)
 
 struct command {
 	const char	*word;
 	int		(*run)(struct options *);
-	const struct option *options;
-	size_t		 noptions;
+	unsigned int	 options;	/* OPTION() of each */
 	const char	*args;		/* "[SESSION]" */
 	int		 min, max;	/* of words; max -1: no limit */
 	bool		 rest;		/* options end at the first word */
@@ -67,8 +86,10 @@ void	options_parse(const struct command *, int, char **, struct options *);
 /* What was typed may be a slip for this word, with fewer than *slips, which is
  * set then. */
 bool	near_enough(const char *word, const char *meant, unsigned int *slips);
-/* "run [--repo DIR] ... [--] CMD...", malloc'ed. */
-char	*options_usage(const struct command *);
+/* "usage: sbxctl run [--repo DIR]... [--] CMD..." and what it does. */
+void	options_help(FILE *, const char *before, const struct command *);
+/* Each option of it, a line with what it means. */
+void	options_list(FILE *, const struct command *);
 
 /*
  * say.c: one line to stderr, escaped. fail() puts the terminal back first.

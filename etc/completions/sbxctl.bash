@@ -1,4 +1,4 @@
-# bash completion of sbxctl. sbxctl help is the authority: a test compares.
+# bash completion of sbxctl. Options are those that sbxctl help COMMAND lists.
 # commands: run ls show changes diff patch apply discard rm stop kill resume
 # commands: explain du gc doctor version new attach exec help
 
@@ -24,6 +24,13 @@ _sbxctl_offer()
 	esac
 }
 
+# The word for an option's value in $help; none where it takes none.
+_sbxctl_value()
+{
+	awk -v o="$1" '$1 == o && $2 ~ /^[A-Z]/ {
+		sub(/[^A-Z].*/, "", $2); print $2; exit }' <<<"$help"
+}
+
 # A command of the user's own: its name, then files.
 _sbxctl_command()
 {
@@ -37,7 +44,7 @@ _sbxctl_command()
 _sbxctl()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-	local cmd=${COMP_WORDS[1]-} words='' i='' n=0 own=-1
+	local cmd=${COMP_WORDS[1]-} i='' n=0 own=-1
 	local commands="run ls show changes diff patch apply discard rm stop
 	    kill resume explain du gc doctor version new attach exec help"
 
@@ -45,6 +52,8 @@ _sbxctl()
 		_sbxctl_offer -W "$commands"
 		return
 	fi
+	local help
+	help=$(sbxctl help "$cmd" 2>/dev/null)
 	# "--repo=DIR" comes as three words, "--env A=1" as four.
 	if [ "$cur" = = ]; then
 		i=$COMP_CWORD cur=''
@@ -65,14 +74,13 @@ _sbxctl()
 		case ${COMP_WORDS[i]} in
 		--)
 			own=0 ;;
-		--repo | --name | --hide | --ro | --env | --as | -o | \
-		    --digest | --detach-keys | --older)
-			[ "${COMP_WORDS[i+1]-}" != = ] || ((i++))
-			((i++)) ;;
 		=)
 			((i++)) ;;
 		-*)
-			;;
+			if [ -n "$(_sbxctl_value "${COMP_WORDS[i]}")" ]; then
+				[ "${COMP_WORDS[i+1]-}" != = ] || ((i++))
+				((i++))
+			fi ;;
 		*)
 			((n++)) ;;
 		esac
@@ -93,54 +101,23 @@ _sbxctl()
 			return
 		fi ;;
 	esac
-	case $prev in
-	--repo)
+	case $(_sbxctl_value "$prev") in
+	DIR)
 		_sbxctl_offer -d
 		return ;;
-	--hide | --ro | -o)
+	PATH | FILE)
 		_sbxctl_offer -f
 		return ;;
-	--as)
+	USER)
 		_sbxctl_offer -u
 		return ;;
-	--name | --env | --digest | --detach-keys | --older)
+	?*)
 		return ;;
-	esac
-	case $cmd in
-	run)
-		words="--repo --name --hide --ro --no-network --env --as
-		    --keep --raw --help" ;;
-	new)
-		words="--repo --name --hide --ro --no-network --env --as
-		    --keep --json --help" ;;
-	attach)
-		words="--detach-keys --raw --help" ;;
-	exec)
-		words="--env --raw --help" ;;
-	patch)
-		words="--repo -o --json --help" ;;
-	apply)
-		words="--repo --digest --yes --json --help" ;;
-	discard)
-		words="--repo --yes --json --help" ;;
-	changes)
-		words="--repo --outside --json --help" ;;
-	diff)
-		words="--repo --json --help" ;;
-	rm)
-		words="--discard --json --help" ;;
-	explain)
-		words="--repo --hide --ro --as --json --help" ;;
-	gc)
-		words="--older --dry-run --discard --json --help" ;;
-	resume)
-		words="--keep --raw --help" ;;
-	ls | show | stop | kill | du | doctor | version)
-		words="--json --help" ;;
 	esac
 	case $cur in
 	-*)
-		[ "$own" -ge 0 ] || _sbxctl_offer -W "$words"
+		[ "$own" -ge 0 ] || _sbxctl_offer -W "--help $(
+		    sed -nE 's/^\t(-[a-z-]+).*/\1/p' <<<"$help")"
 		return ;;
 	esac
 	# A session first; before it a path, after it a path, or a command.

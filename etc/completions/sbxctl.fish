@@ -1,4 +1,4 @@
-# fish completion of sbxctl. sbxctl help is the authority: a test compares.
+# fish completion of sbxctl. Options are those that sbxctl help COMMAND lists.
 # commands: run ls show changes diff patch apply discard rm stop kill resume
 # commands: explain du gc doctor version new attach exec help
 
@@ -24,7 +24,7 @@ function __sbxctl_words
         set -e words[1]
         if test "$w" = --
             break
-        else if contains -- $w --repo --name --hide --ro --env --as -o --digest --detach-keys --older
+        else if contains -- $w $__sbxctl_valued
             set -e words[1]
         else if not string match -q -- '-*' $w
             echo $w
@@ -65,29 +65,33 @@ complete -c sbxctl -n __fish_use_subcommand -a new -d 'run a command, and leave 
 complete -c sbxctl -n __fish_use_subcommand -a attach -d 'be at the terminal of a session'
 complete -c sbxctl -n __fish_use_subcommand -a exec -d 'run another command in a session'
 complete -c sbxctl -n __fish_use_subcommand -a help -d 'the commands'
-complete -c sbxctl -n '__sbxctl_in run new explain changes diff patch apply discard' -l repo -x -a '(__fish_complete_directories)'
-complete -c sbxctl -n '__sbxctl_in changes' -l outside
-complete -c sbxctl -n '__sbxctl_in run new' -l name -x
-complete -c sbxctl -n '__sbxctl_in run new explain' -l hide -r -F
-complete -c sbxctl -n '__sbxctl_in run new explain' -l ro -r -F
-complete -c sbxctl -n '__sbxctl_in run new' -l no-network
-complete -c sbxctl -n '__sbxctl_in run new exec' -l env -x
-complete -c sbxctl -n '__sbxctl_in run new explain' -l as -x -a '(__fish_complete_users)'
-complete -c sbxctl -n '__sbxctl_in run new resume' -l keep
-complete -c sbxctl -n '__sbxctl_in run attach exec resume' -l raw
-complete -c sbxctl -n '__sbxctl_in attach' -l detach-keys -x
 complete -c sbxctl -n '__sbxctl_in run new' -a '(__sbxctl_command 0)'
 complete -c sbxctl -n 'not __fish_use_subcommand' -l help
-complete -c sbxctl -n '__sbxctl_in patch' -s o -r -F
-complete -c sbxctl -n '__sbxctl_in apply' -l digest -x
-complete -c sbxctl -n '__sbxctl_in apply discard' -l yes
-complete -c sbxctl -n '__sbxctl_in gc' -l older -x
-complete -c sbxctl -n '__sbxctl_in gc' -l dry-run
 complete -c sbxctl -n '__sbxctl_in explain; and __sbxctl_at 0' -F
 complete -c sbxctl -n '__sbxctl_in discard; and not __sbxctl_at 0' -F
 complete -c sbxctl -n '__sbxctl_in exec; and not __sbxctl_at 0' -a '(__sbxctl_command 1)'
 complete -c sbxctl -n '__sbxctl_in help; and __sbxctl_at 0' -a '(sbxctl help | string replace -rf \'^(usage:|      ) sbxctl ([a-z]+).*\' \'$2\')'
-complete -c sbxctl -n '__sbxctl_in rm gc' -l discard
-complete -c sbxctl -n '__sbxctl_in ls show changes diff patch apply discard rm stop kill explain du gc doctor version new' -l json
 complete -c sbxctl -n '__sbxctl_in show changes diff patch apply discard rm stop kill resume du attach exec; and __sbxctl_at 0' -a '(__sbxctl_sessions)'
 complete -c sbxctl -n '__sbxctl_in explain; and __sbxctl_at 1' -a '(__sbxctl_sessions)'
+# Options by their lines, and what a value is by its word in them.
+set -g __sbxctl_valued
+for cmd in run ls show changes diff patch apply discard rm stop kill resume explain du gc doctor version new attach exec
+    for line in (sbxctl help $cmd 2>/dev/null | string match -r '^\t-.*')
+        set -l o (string match -rg '^\t(-+)([a-z-]+)(?: ([A-Z=]+))?[. ]+(.*)' -- $line)
+        set -l how -l $o[2] -d $o[4]
+        test $o[1] = --; or set how[1] -s
+        test -z "$o[3]"; or set -a __sbxctl_valued $o[1]$o[2]
+        switch "$o[3]"
+            case ''
+            case DIR
+                set -a how -x -a '(__fish_complete_directories)'
+            case USER
+                set -a how -x -a '(__fish_complete_users)'
+            case PATH FILE
+                set -a how -r -F
+            case '*'
+                set -a how -x
+        end
+        complete -c sbxctl -n "__sbxctl_in $cmd" $how
+    end
+end

@@ -21,6 +21,19 @@ commands_body()
 		grep -q -e "Fl -${option#--}" "$page" ||
 		    atf_fail "$page: no option $option"
 	done <opts
+	# The synopsis of each command has the options that its help explains.
+	sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESC/p' "$page" >synopsis
+	while read -r word; do
+		sbxctl help "$word" | sed -nE 's/^\t(-[a-z-]+) .*/\1/p' |
+		    sort >want
+		awk -v w="$word" '$1 == ".Nm" { on = 0 }
+		    $1 == ".Cm" { on = index(" " $0 " ", " " w " ") }
+		    on { while (match($0, /Fl -?[a-z][a-z-]*/)) {
+			print "-" substr($0, RSTART + 3, RLENGTH - 3)
+			$0 = substr($0, RSTART + RLENGTH) } }' synopsis |
+		    sort >have
+		diff want have || atf_fail "$page: the synopsis of $word"
+	done <words
 	# And the other way round.
 	grep -oE 'Fl -[a-z][a-z-]*' "$page" | sed 's/Fl -/--/' | sort -u |
 	    comm -23 - opts >surplus

@@ -119,21 +119,40 @@ statuses_body() {
 	atf_check -o match:'^sbxctl ' -e empty sbxctl version
 }
 
-# The shells' completions know every command and option, and no others.
+# helped COMMAND: the options that help explains, one a line.
+helped() {
+	sbxctl help "$1" | sed -nE 's/^\t(-[a-z-]+)( [A-Z=]+)?(\.\.\.)? +[^ ].*/\1/p'
+}
+
+# Help explains each option that a command takes, in a line of a terminal's,
+# and no other.
+atf_test_case help
+help_body() {
+	sbxctl help | sed -nE 's/^(usage:|      ) sbxctl //p' >usage
+	while read -r c rest; do
+		echo "$rest" | tr -s '] [' '\n' | sed -n '/^--*[a-z]/p' >want
+		helped "$c" >have
+		diff want have || atf_fail "$c: other options"
+		sbxctl help "$c" >text
+		atf_check -o file:text sbxctl "$c" --help
+		sed 1d text | expand | awk 'length > 79' >long
+		atf_check cat long
+	done <usage
+	atf_check_equal 21 "$(wc -l <usage)"
+	# Two of one name are not one option.
+	atf_check -o match:'	--repo DIR... +the project' sbxctl help run
+	atf_check -o match:'	--repo DIR  +this root' sbxctl help apply
+}
+
+# The shells' completions know every command, and no others.
 atf_test_case completions
 completions_body() {
-	sbxctl help | sed -nE 's/^(usage:|      ) sbxctl //p' >usage
-	cut -d' ' -f1 usage | sort >commands
-	tr -s '] [' '\n' <usage | grep '^-' | grep -v '^--$' | sort -u >options
+	sbxctl help | sed -nE 's/^(usage:|      ) sbxctl ([a-z]+).*/\2/p' |
+	    sort >commands
 	for f in "$SBX_SRC"/etc/completions/*; do
 		sed -n 's/^# commands: //p' "$f" | tr ' ' '\n' | sort >have
 		diff commands have || atf_fail "$f: other commands"
 		sed 's/^#.*//' "$f" >text
-		while read -r w; do
-			grep -q -e "[^a-z-]${w#-}\\>" text ||
-			    grep -q -e "${w#--}" text ||
-			    atf_fail "$f does not know $w"
-		done <options
 		while read -r w; do
 			grep -q -w -e "$w" text || atf_fail "$f: no $w"
 		done <commands
@@ -174,6 +193,12 @@ offers() {
 	wanted | while IFS='|' read -r line want; do
 		got=$("offer_$1" "$line" | sort -u | xargs) || exit 1
 		[ "$got" = "$want" ] || echo "$line: $got, not $want"
+	done >wrong
+	atf_check cat wrong
+	for c in $(sbxctl help | sed -nE 's/^(usage:|      ) sbxctl ([a-z]+).*/\2/p'); do
+		want=$({ echo --help; helped "$c"; } | sort -u | xargs)
+		got=$("offer_$1" "sbxctl $c -" | sort -u | xargs)
+		[ "$got" = "$want" ] || echo "$c: $got, not $want"
 	done >wrong
 	atf_check cat wrong
 	[ ! -e evaluated ] || atf_fail "a session's name was executed"
@@ -230,6 +255,7 @@ atf_init_test_cases() {
 	atf_add_test_case values
 	atf_add_test_case words
 	atf_add_test_case statuses
+	atf_add_test_case help
 	atf_add_test_case completions
 	atf_add_test_case completions_bash
 	atf_add_test_case completions_fish
