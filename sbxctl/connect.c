@@ -396,3 +396,24 @@ conn_expect(struct conn *c, uint32_t type, struct msg *msg, int ms)
 	fail("%s: broken answer: %s where %s was due", c->path,
 	    proto_name(msg->type), proto_name(type));
 }
+
+void
+conn_collect(struct conn *c, uint32_t type, const void *body, int ms,
+    bool (*take)(void *, struct msg *), void *all)
+{
+	struct msg	msg;
+
+	conn_send(c, type, body);
+	for (;;) {
+		conn_recv(c, &msg, ms);
+		if (msg.type == MSG_END)
+			break;
+		if (msg.type == MSG_ERROR)
+			conn_refused(&msg);
+		if (!take(all, &msg))
+			fail("%s: broken answer: %s to %s", c->path,
+			    proto_name(msg.type), proto_name(type));
+		msg_free(&msg);
+	}
+	msg_free(&msg);
+}

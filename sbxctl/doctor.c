@@ -80,27 +80,15 @@ doctor_suite(struct checks *all)
 	return (c);
 }
 
-static void
-doctor_ask(struct conn *c, struct checks *all)
+static bool
+doctor_take(void *all, struct msg *msg)
 {
-	const struct m_TEXT	*t;
-	struct msg		 msg;
+	const struct m_TEXT	*t = msg->body;
 
-	conn_send(c, MSG_DOCTOR, NULL);
-	for (;;) {
-		conn_recv(c, &msg, CONN_SHORT_MS);
-		if (msg.type == MSG_ERROR)
-			conn_refused(&msg);
-		if (msg.type != MSG_TEXT)
-			break;
-		t = msg.body;
-		checks_add(all, t->level, t->what, "%s", t->text);
-		msg_free(&msg);
-	}
-	if (msg.type != MSG_END)
-		fail("%s: broken answer: %s among the doctor's", c->path,
-		    proto_name(msg.type));
-	msg_free(&msg);
+	if (msg->type != MSG_TEXT)
+		return (false);
+	checks_add(all, t->level, t->what, "%s", t->text);
+	return (true);
 }
 
 int
@@ -113,7 +101,8 @@ doctor_main(struct options *opts)
 
 	doctor_here(&all);
 	if ((c = doctor_suite(&all)) != NULL)
-		doctor_ask(c, &all);
+		conn_collect(c, MSG_DOCTOR, NULL, CONN_SHORT_MS, doctor_take,
+		    &all);
 	conn_close(c);
 	for (i = 0; i < all.n; i++)
 		if (strcmp(all.v[i].level, "fail") == 0)

@@ -35,30 +35,27 @@ found_compare(const void *a, const void *b)
 	    ((const struct m_FOUND *)b)->path));
 }
 
+static bool
+outside_take(void *ctx, struct msg *msg)
+{
+	struct outside	*out = ctx;
+
+	if (msg->type == MSG_FOUND)
+		outside_found(out, msg->body);
+	else if (msg->type == MSG_COUNTED)
+		outside_counted(out, msg->body);
+	else
+		return (false);
+	return (true);
+}
+
 static void
 outside_get(struct conn *c, const char *sid, struct outside *out)
 {
 	struct m_OUTSIDE	body = { .session = sid };
-	struct msg		msg;
 
 	out->session = sid;
-	conn_send(c, MSG_OUTSIDE, &body);
-	for (;;) {
-		conn_recv(c, &msg, CONN_REVIEW_MS);
-		if (msg.type == MSG_END)
-			break;
-		if (msg.type == MSG_ERROR)
-			conn_refused(&msg);
-		if (msg.type == MSG_FOUND)
-			outside_found(out, msg.body);
-		else if (msg.type == MSG_COUNTED)
-			outside_counted(out, msg.body);
-		else
-			fail("%s: broken answer: %s to OUTSIDE", c->path,
-			    proto_name(msg.type));
-		msg_free(&msg);
-	}
-	msg_free(&msg);
+	conn_collect(c, MSG_OUTSIDE, &body, CONN_REVIEW_MS, outside_take, out);
 	if (out->nfound > 1)
 		qsort(out->found, out->nfound, sizeof(*out->found),
 		    found_compare);

@@ -160,6 +160,10 @@ void		 conn_recv(struct conn *, struct msg *, int ms);
  * another message than this one. */
 void		 conn_expect(struct conn *, uint32_t type, struct msg *,
 		    int ms);
+/* Asks, and hands each answer before END to take, which says whether it can be
+ * one. What it keeps of it, it copies, or empties msg. */
+void		 conn_collect(struct conn *, uint32_t type, const void *body,
+		    int ms, bool (*take)(void *, struct msg *), void *);
 /* The suite's ERROR as one line, malloc'ed. */
 char		*conn_error(const struct msg *);
 /* Fails with it. */

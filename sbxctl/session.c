@@ -13,27 +13,26 @@
 #define LIST_IDS	3
 #define LIST_SIZE	128
 
+static bool
+sessions_take(void *ctx, struct msg *msg)
+{
+	struct sessions	*all = ctx;
+
+	if (msg->type != MSG_SESSION)
+		return (false);
+	all->msgs = need(reallocarray(all->msgs, all->n + 1,
+	    sizeof(*all->msgs)));
+	all->msgs[all->n++] = *msg;
+	memset(msg, 0, sizeof(*msg));
+	msg->fd = -1;
+	return (true);
+}
+
 void
 sessions_get(struct conn *c, struct sessions *all)
 {
-	struct msg	msg;
-
 	memset(all, 0, sizeof(*all));
-	conn_send(c, MSG_LIST, NULL);
-	for (;;) {
-		conn_recv(c, &msg, CONN_SHORT_MS);
-		if (msg.type == MSG_END)
-			break;
-		if (msg.type == MSG_ERROR)
-			conn_refused(&msg);
-		if (msg.type != MSG_SESSION)
-			fail("%s: broken answer: %s in a list of sessions",
-			    c->path, proto_name(msg.type));
-		all->msgs = need(reallocarray(all->msgs, all->n + 1,
-		    sizeof(*all->msgs)));
-		all->msgs[all->n++] = msg;
-	}
-	msg_free(&msg);
+	conn_collect(c, MSG_LIST, NULL, CONN_SHORT_MS, sessions_take, all);
 }
 
 void

@@ -23,12 +23,17 @@ usage_of(struct usages *all, const char *sid)
 	return (u);
 }
 
-static void
-usage_take(struct usages *all, const struct m_MEASURED *m)
+static bool
+usage_take(void *ctx, struct msg *msg)
 {
-	struct usage	*u = usage_of(all, m->session);
-	struct usage_part *p;
+	const struct m_MEASURED	*m = msg->body;
+	struct usages		*all = ctx;
+	struct usage		*u;
+	struct usage_part	*p;
 
+	if (msg->type != MSG_MEASURED)
+		return (false);
+	u = usage_of(all, m->session);
 	u->bytes += m->bytes;
 	u->inodes += m->inodes;
 	all->bytes += m->bytes;
@@ -40,6 +45,7 @@ usage_take(struct usages *all, const struct m_MEASURED *m)
 	p->path = m->path != NULL ? copy(m->path) : NULL;
 	p->bytes = m->bytes;
 	p->inodes = m->inodes;
+	return (true);
 }
 
 int
@@ -49,24 +55,10 @@ du_main(struct options *opts)
 	char		*sid = NULL;
 	struct usages	 all = { .one = opts->argv[0] != NULL };
 	struct m_DU	 body = { .session = NULL };
-	struct msg	 msg;
 
 	if (all.one)
 		body.session = sid = session_find(c, opts->argv[0]);
-	conn_send(c, MSG_DU, &body);
-	for (;;) {
-		conn_recv(c, &msg, CONN_REVIEW_MS);
-		if (msg.type == MSG_END)
-			break;
-		if (msg.type == MSG_ERROR)
-			conn_refused(&msg);
-		if (msg.type != MSG_MEASURED)
-			fail("%s: broken answer: %s to DU", c->path,
-			    proto_name(msg.type));
-		usage_take(&all, msg.body);
-		msg_free(&msg);
-	}
-	msg_free(&msg);
+	conn_collect(c, MSG_DU, &body, CONN_REVIEW_MS, usage_take, &all);
 	out_form(opts)->usages(&all);
 	free(sid);
 	conn_close(c);
@@ -110,11 +102,15 @@ gc_age(const char *text)
 	    "for its unit, like 12h", text);
 }
 
-static void
-gc_take(struct collection *all, const struct m_GONE *m)
+static bool
+gc_take(void *ctx, struct msg *msg)
 {
-	struct gone	*g;
+	const struct m_GONE	*m = msg->body;
+	struct collection	*all = ctx;
+	struct gone		*g;
 
+	if (msg->type != MSG_GONE)
+		return (false);
 	all->v = need(reallocarray(all->v, all->n + 1, sizeof(*all->v)));
 	g = &all->v[all->n++];
 	g->kind = copy(m->kind);
@@ -127,6 +123,7 @@ gc_take(struct collection *all, const struct m_GONE *m)
 		all->bytes += m->bytes;
 		all->inodes += m->inodes;
 	}
+	return (true);
 }
 
 int
@@ -138,22 +135,8 @@ gc_main(struct options *opts)
 	};
 	struct collection	 all = { .dry = opts->dry_run };
 	struct conn		*c = conn_open();
-	struct msg		 msg;
 
-	conn_send(c, MSG_GC, &body);
-	for (;;) {
-		conn_recv(c, &msg, CONN_REVIEW_MS);
-		if (msg.type == MSG_END)
-			break;
-		if (msg.type == MSG_ERROR)
-			conn_refused(&msg);
-		if (msg.type != MSG_GONE)
-			fail("%s: broken answer: %s to GC", c->path,
-			    proto_name(msg.type));
-		gc_take(&all, msg.body);
-		msg_free(&msg);
-	}
-	msg_free(&msg);
+	conn_collect(c, MSG_GC, &body, CONN_REVIEW_MS, gc_take, &all);
 	out_form(opts)->collected(&all);
 	conn_close(c);
 	return (done(0));
