@@ -206,20 +206,20 @@ choice_apply(struct conn *c, const struct after *a, const struct reviews *all)
 		    "--discard %s\" removes it", a->session, a->session);
 }
 
-static void
-choice_view(struct conn *c, const struct after *a, const struct roots *roots,
-    const struct reviews *seen)
+void
+choice_view(struct conn *c, const struct reviews *seen,
+    const struct roots *roots, const char *root)
 {
 	struct reviews	all;
 	size_t		i;
 
-	reviews_get(c, a->session, MSG_PATCH, roots, NULL, seen->all, &all);
+	reviews_get(c, seen->session, MSG_PATCH, roots, root, seen->all, &all);
 	out_text.diff(&all);
 	for (i = 0; i < all.n; i++)
 		if (memcmp(all.v[i].digest, seen->v[i].digest,
 		    sizeof(all.v[i].digest)) != 0)
 			say("session %s has changed since the summary",
-			    a->session);
+			    seen->session);
 	fflush(stdout);
 	reviews_free(&all);
 }
@@ -263,12 +263,16 @@ choice_make(struct conn *c, const struct after *a, const struct roots *roots,
 					    "view", NULL };
 	static const char *const	some[] = { "discard", "keep", NULL };
 	bool				land = found->sum.sum.files > 0;
+	char				answer;
 
 	out_text.changes(found);
 	for (;;) {
-		switch (choice_ask(land ? "apply, discard, keep, or view? "
+		answer = choice_ask(land ? "apply, discard, keep, or view? "
 		    "[a/d/K/v] " : "nothing of it lands: discard or keep? "
-		    "[d/K] ", land ? all : some)) {
+		    "[d/K] ", land ? all : some);
+		if (session_gone(c, a->session))
+			return;
+		switch (answer) {
 		case 'a':
 			choice_apply(c, a, found);
 			return;
@@ -276,7 +280,7 @@ choice_make(struct conn *c, const struct after *a, const struct roots *roots,
 			choice_discard(c, a, found);
 			return;
 		case 'v':
-			choice_view(c, a, roots, found);
+			choice_view(c, found, roots, NULL);
 			break;
 		default:
 			choice_kept(a->session, found);

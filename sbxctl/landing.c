@@ -73,32 +73,47 @@ landing_apply(struct conn *c, const char *sid, const char *root,
 	return (status);
 }
 
-/* The summary, the question; what was shown is what is applied. */
-static const char *const apply_words[] = { "yes", "no", NULL };
+/* With the words of the question after a command; yes and no are these too. */
+static bool
+apply_wanted(struct conn *c, const struct reviews *shown, const char *root)
+{
+	static const char *const	words[] = { "apply", "keep", "view",
+					    "yes", "no", NULL };
 
+	for (;;) {
+		switch (choice_ask("apply, keep, or view? [a/K/v] ", words)) {
+		case 'a':
+		case 'y':
+			return (true);
+		case 'v':
+			choice_view(c, shown, NULL, root);
+			break;
+		default:
+			return (false);
+		}
+	}
+}
+
+/* The summary, the question; what was shown is what is applied. */
 static int
 apply_asking(struct conn *c, const char *sid, const char *root,
     const struct out *out)
 {
 	struct reviews	all;
-	uint8_t		digest[DIGEST_LEN];
-	uint64_t	files;
+	int		status = EXIT_OTHER;
 
 	reviews_get(c, sid, MSG_CHANGES, NULL, root, false, &all);
 	out->changes(&all);
 	fflush(stdout);
-	memcpy(digest, all.v[0].digest, sizeof(digest));
-	files = all.sum.sum.files;
-	reviews_free(&all);
-	if (files == 0)
-		return (0);
-	if (choice_ask("apply this to the real files? [y/N] ",
-	    apply_words) != 'y') {
+	if (all.sum.sum.files == 0)
+		status = 0;
+	else if (apply_wanted(c, &all, root))
+		status = landing_apply(c, sid, root, all.v[0].digest,
+		    root == NULL && session_ended(c, sid), out);
+	else if (!session_gone(c, sid))
 		say("nothing was applied: session %s keeps its changes", sid);
-		return (EXIT_OTHER);
-	}
-	return (landing_apply(c, sid, root, digest, root == NULL &&
-	    session_ended(c, sid), out));
+	reviews_free(&all);
+	return (status);
 }
 
 int

@@ -245,6 +245,8 @@ const char *session_root(const char *command, const char *sid,
 const char *session_root_or_all(const char *command, const char *sid,
 	    const struct roots *, const char *repo, bool *all);
 bool	 session_ended(struct conn *, const char *sid);
+/* After a question: somebody else has removed it, which is said then. */
+bool	 session_gone(struct conn *, const char *sid);
 /* Whoever has seen its command end need not know what comes after: where a
  * request was refused since the session is only ending, that is waited for,
  * but not for ever. True: it can be asked again. */
@@ -464,6 +466,9 @@ void	choice_lost(struct conn *, const char *sid, const char *why);
 /* Waits for the end of one that did not come to run, and, if asked to,
  * removes it; never fails. */
 void	choice_forget(const struct conn *, const char *sid, bool remove);
+/* Shows what was asked about, of the same roots. */
+void	choice_view(struct conn *, const struct reviews *seen,
+	    const struct roots *, const char *root);
 /* The first letter of the word that is answered (the letter alone will do),
  * or 0: no answer, end of file, a signal. */
 char	choice_ask(const char *question, const char *const *words);

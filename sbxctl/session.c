@@ -404,6 +404,25 @@ remove_ask(struct conn *c, const char *sid, bool discard, struct msg *msg,
 	}
 }
 
+bool
+session_gone(struct conn *c, const char *sid)
+{
+	const struct m_ERROR	*e;
+	struct m_SID		 body = { .session = sid };
+	struct msg		 msg;
+	bool			 gone;
+
+	conn_send(c, MSG_SHOW, &body);
+	conn_recv(c, &msg, CONN_SHORT_MS);
+	e = msg.body;
+	gone = msg.type == MSG_ERROR && strcmp(e->code, "session.unknown") == 0;
+	msg_free(&msg);
+	if (gone)
+		say("session %s is gone: it was removed elsewhere before this "
+		    "was answered, and nothing is done now", sid);
+	return (gone);
+}
+
 void
 session_wait(struct conn *c, const char *sid)
 {

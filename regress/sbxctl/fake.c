@@ -14,6 +14,7 @@
  *	order	its pieces are out of order
  *	fails	a review ends in an error
  *	slow	one is held after its changes until there is $SBX_STATE/go
+ *	gone	it is removed once its changes have been looked at
  *	bits	what lands does so without something of it
  *	commit	it says which it was built from
  *	names	one has a name that a shell would not like

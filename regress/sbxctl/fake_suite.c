@@ -116,6 +116,9 @@ on_list(struct imsgbuf *ib, struct msg *msg)
 	fake_send(ib, MSG_END, msg->id, NULL);
 }
 
+/* Of this connection's: its changes have been asked for. */
+static bool	looked_at;
+
 static void
 on_show(struct imsgbuf *ib, struct msg *msg)
 {
@@ -123,6 +126,8 @@ on_show(struct imsgbuf *ib, struct msg *msg)
 	struct m_SESSION	 s;
 	int			 i, n = sessions();
 
+	if (looked_at && fake_does("gone"))
+		n = 0;
 	for (i = 0; i < n; i++) {
 		s = session_of(i);
 		if (strcmp(s.session, sid->session) == 0) {
@@ -237,6 +242,7 @@ await_go(void)
 static void
 on_review(struct imsgbuf *ib, struct msg *msg)
 {
+	looked_at = true;
 	if (!fake_does("clean")) {
 		send_changes(ib, msg->id);
 		if (fake_does("slow"))

@@ -532,6 +532,39 @@ ATF_TC_BODY(choice_discards, tc)
 	fake_stop();
 }
 
+/* Somebody else has removed it: one line says so, whatever is answered. */
+ATF_TC_WITHOUT_HEAD(choice_gone);
+ATF_TC_BODY(choice_gone, tc)
+{
+	static const char *const	answers[] = { "a\r", "d\r", "k\r",
+					    "v\r", "\004" };
+	struct pty			p;
+	size_t				i;
+
+	fake_start("changes gone");
+	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		start(&p, "run", "exit:9", NULL);
+		p.answers = true;
+		pty_expect(&p, "[a/d/K/v] ");
+		pty_say(&p, answers[i]);
+		pty_expect(&p, "sbxctl: session aaaabbbbcccc is gone: it was "
+		    "removed elsewhere");
+		ends(&p, 9);
+		ATF_CHECK(strstr(p.out, "is kept") == NULL);
+		not_asked("^APPLY\\|^DISCARD\\|^discard 1\\|^PATCH");
+		pty_free(&p);
+	}
+	start(&p, "apply", "one", NULL);
+	p.answers = true;
+	pty_expect(&p, "[a/K/v] ");
+	pty_say(&p, "k\r");
+	pty_expect(&p, "session aaaabbbbcccc is gone");
+	ends(&p, 1);
+	ATF_CHECK(strstr(p.out, "keeps its changes") == NULL);
+	pty_free(&p);
+	fake_stop();
+}
+
 /* No answer, since there is nobody any more. */
 ATF_TC_WITHOUT_HEAD(choice_hangup);
 ATF_TC_BODY(choice_hangup, tc)
@@ -781,24 +814,44 @@ ATF_TC_BODY(ls_fits, tc)
 ATF_TC_WITHOUT_HEAD(apply_asks);
 ATF_TC_BODY(apply_asks, tc)
 {
-	struct pty	p;
+	static const char *const	no[] = { "\r", "n\r", "k\r" };
+	struct pty			p;
+	size_t				i;
 
 	fake_start("");
 	start(&p, "apply", "one", NULL);
 	pty_expect(&p, "digest    0011");
-	pty_expect(&p, "apply this to the real files? [y/N] ");
+	pty_expect(&p, "apply, keep, or view? [a/K/v] ");
 	pty_say(&p, "y\r");
 	pty_expect(&p, "6 files landed");
 	ends(&p, 0);
 	asked("APPLY");
 	pty_free(&p);
+	/* The letters of the question after a command. */
 	forget();
 	start(&p, "apply", "one", NULL);
-	pty_expect(&p, "[y/N] ");
-	pty_say(&p, "\r");
-	ends(&p, 1);
+	p.answers = true;
+	pty_expect(&p, "[a/K/v] ");
+	pty_say(&p, "v\r");
+	pty_expect(&p, "diff --git a/a.txt");
+	pty_expect(&p, "[a/K/v] ");
 	not_asked("^APPLY");
+	pty_say(&p, "a\r");
+	pty_expect(&p, "6 files landed");
+	ends(&p, 0);
+	asked("APPLY");
 	pty_free(&p);
+	for (i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+		forget();
+		start(&p, "apply", "one", NULL);
+		p.answers = true;
+		pty_expect(&p, "[a/K/v] ");
+		pty_say(&p, no[i]);
+		pty_expect(&p, "nothing was applied");
+		ends(&p, 1);
+		not_asked("^APPLY");
+		pty_free(&p);
+	}
 	fake_stop();
 }
 
@@ -882,6 +935,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, stopped);
 	ATF_TP_ADD_TC(tp, choice);
 	ATF_TP_ADD_TC(tp, choice_discards);
+	ATF_TP_ADD_TC(tp, choice_gone);
 	ATF_TP_ADD_TC(tp, choice_hangup);
 	ATF_TP_ADD_TC(tp, choice_typed_ahead);
 	ATF_TP_ADD_TC(tp, choice_late);
