@@ -273,10 +273,25 @@ run_new(struct run *run)
 	return (conn_ask(MSG_NEW, &body));
 }
 
+/* Nothing of a home that is the project is outside of it. */
+static void
+run_home(const struct run *run)
+{
+	char	*home = realpath(run->who.home, NULL);
+
+	if (home != NULL && roots_over(&run->roots, home) != NULL)
+		say("note: all of the home folder %s is the project: what "
+		    "changes anywhere in it is reviewed, and applying it "
+		    "lands it there, keys and settings too: --repo DIR names "
+		    "a smaller one", home);
+	free(home);
+}
+
 /* Once it has started: a refusal is one line. */
 static void
-run_missing(const struct run *run)
+run_notes(const struct run *run)
 {
+	run_home(run);
 	project_missing("--hide", &run->opts->hide, &run->hide,
 	    "nothing is hidden yet");
 	project_missing("--ro", &run->opts->ro, &run->ro,
@@ -359,7 +374,7 @@ run_attached(struct conn *c, struct msg *first, const struct relay_how *how,
 
 	sid = run_start(c, first, fresh);
 	if (fresh)
-		run_missing(run);
+		run_notes(run);
 	/* A session that somebody came back to does not go unasked. */
 	second = run_wait(c, sid, keep || !fresh);
 	relay_run(c, how, &end);
@@ -414,7 +429,7 @@ new_main(struct options *opts)
 		fail("%s: broken answer: %s while a session starts", c->path,
 		    proto_name(msg.type));
 	session = msg.body;
-	run_missing(&run);
+	run_notes(&run);
 	choice_notes(session);
 	out_form(opts)->started(session->session);
 	if (early_is())

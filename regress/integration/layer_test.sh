@@ -470,7 +470,12 @@ places_body()
 	# The project is home itself.
 	sbx_repo "$HOME"
 	P=$HOME
-	int_keep sh -c 'echo x >>~/a.txt; mkdir ~/.cache; echo c >~/.cache/c'
+	run --keep -- sh -c 'echo x >>~/a.txt
+	    mkdir ~/.cache; echo c >~/.cache/c' 2>said
+	atf_check -o match:"^sbxctl: note: all of the home folder $HOME is" \
+	    sed -n 1p said
+	sed -i 1d said
+	int_kept said
 	atf_check -o match:'2 files landed' sbxctl apply --yes "$sid"
 	atf_check -o match:'^x$' cat "$HOME/a.txt"
 	rm -rf "$t"
