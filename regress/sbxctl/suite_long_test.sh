@@ -10,12 +10,22 @@ mute_body() {
 	until [ -S "$SBX_STATE/sbxd.sock" ]; do
 		sleep 0.05
 	done
-	atf_check -s exit:1 -o empty \
-	    -e match:"^sbxctl: $SBX_STATE/sbxd.sock: the suite has not answered for 30 seconds" \
-	    timeout 50 sbxctl ls
+	# Both at once, since both are waited for.
+	(
+		status=0
+		timeout 50 sbxctl ls >ls.out 2>ls.err || status=$?
+		echo "$status" >ls.status
+	) &
+	ls=$!
 	atf_check -s exit:125 -o empty \
 	    -e match:"^sbxctl: $SBX_STATE/sbxd.sock: the suite has not answered for 60 seconds" \
 	    timeout 90 sbxctl run true
+	wait "$ls"
+	atf_check -o inline:'1\n' cat ls.status
+	atf_check cat ls.out
+	atf_check \
+	    -o match:"^sbxctl: $SBX_STATE/sbxd.sock: the suite has not answered for 30 seconds" \
+	    cat ls.err
 	kill "$fake"
 }
 
