@@ -62,6 +62,9 @@ $(TEST_SH:%=$(BUILD)/%): $(BUILD)/%: %.sh regress/lib/test.sh
 # Kyuafiles, made, so that no test is forgotten in one.
 TESTS =		$(sort $(TEST_C) $(TEST_SH))
 TEST_DIRS =	$(sort $(patsubst %/,%,$(dir $(TESTS:regress/%=%))))
+# What measures, or is measured by the second, is not run beside others.
+TESTS_ALONE =	$(basename $(shell grep -lE '^(\#| \*) needs: the machine$$' \
+		$(TEST_C:%=%.c) $(TEST_SH:%=%.sh)))
 $(BUILD)/regress/Kyuafile: regress/rules.mk FORCE
 	@mkdir -p $(@D) $(TEST_DIRS:%=$(@D)/%)
 	@{ echo 'syntax(2)'; echo 'test_suite("sbx")'; \
@@ -69,8 +72,9 @@ $(BUILD)/regress/Kyuafile: regress/rules.mk FORCE
 		echo "include(\"$$d/Kyuafile\")"; done; } >$@
 	@for d in $(TEST_DIRS); do { echo 'syntax(2)'; \
 	    echo 'test_suite("sbx")'; for t in $(TESTS:regress/%=%); do \
-	    case $$t in $$d/*) echo \
-	    "atf_test_program{name=\"$${t##*/}\"}" ;; esac; done; } \
+	    case $$t in $$d/*) case ' $(TESTS_ALONE:regress/%=%) ' in \
+	    *" $$t "*) a=', is_exclusive=true' ;; *) a= ;; esac; echo \
+	    "atf_test_program{name=\"$${t##*/}\"$$a}" ;; esac; done; } \
 	    >$(@D)/$$d/Kyuafile; done
 
 tests: all $(ISOLATE) $(TESTS:%=$(BUILD)/%) $(REGRESS_HELPERS:%=$(BUILD)/%) \
@@ -83,15 +87,15 @@ check check-long check-clis lint: export WERROR ?= 1
 
 check check-long:
 	@tools/setup $@
-	@+$(MAKE) --no-print-directory tests
-	@sh regress/lib/run $(BUILD) $@
+	@+$(MAKE) --no-print-directory $(parallel) tests
+	@sh regress/lib/run $(BUILD) $@ $(JOBS)
 
 # The coding CLIs from npm, some 260 MB: by itself, so that no other test hangs
 # on a registry.
 check-clis:
 	@tools/setup check-long
-	@+$(MAKE) --no-print-directory tests
+	@+$(MAKE) --no-print-directory $(parallel) tests
 	@tools/fetch-clis $(BUILD)/clis || :
-	@sh regress/lib/run $(BUILD) $@
+	@sh regress/lib/run $(BUILD) $@ $(JOBS)
 
 .PHONY: tests check check-long check-clis

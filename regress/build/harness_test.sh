@@ -91,14 +91,14 @@ clean_check_body()
 	atf_check -o match:'sleep' cat err
 	kill $!
 	wait $! || :
-	sbx_clean_tenths=30
+	sbx_clean_tenths=''
 	sbx_clean_check
 	sbx_clean_tenths=2
 	mkdir m && mount -t tmpfs x m
 	(sbx_clean_check) 2>err && atf_fail "a mount was not seen"
 	atf_check -o match:' /.*/m ' cat err
 	umount m
-	sbx_clean_tenths=30
+	sbx_clean_tenths=''
 	sbx_clean_check
 }
 

@@ -1,4 +1,5 @@
 # A keystroke's echo in one session while another one writes as fast as it can.
+# needs: the machine
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 ECHO_BATCHES=7	# of 100 keystrokes each, idle and not in turns

@@ -182,7 +182,12 @@ int_running_state() {
 int_running_mark() {
 	int_suites=$(pgrep -cx sbxd)
 	int_wait int_spares
+	int_wait int_idle
 	int_running_state >"$SBX_SCRATCH/.rmark"
+}
+# What answered the last review has ended.
+int_idle() {
+	! pgrep -x land >/dev/null
 }
 int_spares() {
 	[ "$(pgrep -cx sbx-spare)" -eq $((2 * int_suites)) ]
@@ -195,7 +200,7 @@ int_nothing_left() {
 	until int_running_state >"$SBX_SCRATCH/.rnow" &&
 	    cmp -s "$SBX_SCRATCH/.rmark" "$SBX_SCRATCH/.rnow"; do
 		int_n3=$((int_n3 + 1))
-		if [ "$int_n3" -gt 30 ]; then
+		if [ "$int_n3" -gt 100 ]; then
 			diff "$SBX_SCRATCH/.rmark" "$SBX_SCRATCH/.rnow" >&2
 			atf_fail "a refusal left something"
 		fi
@@ -315,7 +320,7 @@ int_state_check() {
 	int_n3=0
 	until (sbx_state_check "$@") 2>/dev/null; do
 		int_n3=$((int_n3 + 1))
-		[ "$int_n3" -lt 30 ] || sbx_state_check "$@"
+		[ "$int_n3" -lt 100 ] || sbx_state_check "$@"
 		sleep 0.1
 	done
 }

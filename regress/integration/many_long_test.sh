@@ -1,5 +1,6 @@
 # 200 sessions of several users at one suite, and clients that hang, flood and
 # go away in the middle while others work.
+# needs: the machine
 [ -z "${SBX_SRC-}" ] || . "$SBX_SRC/regress/integration/lib.sh"
 
 MANY_USERS=4

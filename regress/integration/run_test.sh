@@ -341,7 +341,7 @@ background_one()
 	n=0
 	while pgrep -f '^sleep 424[234]' >/dev/null; do
 		n=$((n + 1))
-		[ "$n" -lt 20 ] || atf_fail "$(pgrep -af '^sleep 424')"
+		[ "$n" -lt 100 ] || atf_fail "$(pgrep -af '^sleep 424')"
 		sleep 0.1
 	done
 }

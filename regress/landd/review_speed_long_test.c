@@ -2,6 +2,8 @@
  * The cost follows the changes: 100,000 files in 1,000 folders, of which 10
  * and then 1,000 change. Numbers are printed; the bounds are wide, so that
  * only a walk over all of it, or reading what did not change, breaks them.
+ *
+ * needs: the machine
  */
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -15,7 +15,7 @@
 
 #define STATE_MAX	65536
 
-int	test_clean_ms = 3000;
+int	test_clean_ms = 10000;
 
 static char marked[STATE_MAX];
 

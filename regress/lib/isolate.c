@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -105,26 +106,30 @@ cgroup_remove(const char *dir)
 	rmdir(dir);
 }
 
-static void
+/* True if it ended with 0. */
+static bool
 run(const char *const argv[])
 {
+	int status;
 	pid_t pid;
 
 	if ((pid = fork()) == -1)
-		return;
+		return false;
 	if (pid == 0) {
 		execvp(argv[0], (char *const *)(uintptr_t)argv);
 		_exit(127);
 	}
-	waitpid(pid, NULL, 0);
+	return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* Users made by the helpers are listed in the scratch folder. */
+/* Users made by the helpers are listed in the scratch folder. Another case's
+ * useradd may have the lock. */
 static void
 users_remove(const char *scratch)
 {
 	char path[128], name[64];
 	FILE *f;
+	int tries;
 
 	if (snprintf(path, sizeof(path), "%s/.users", scratch) >=
 	    (int)sizeof(path))
@@ -132,7 +137,9 @@ users_remove(const char *scratch)
 	if ((f = fopen(path, "re")) == NULL)
 		return;
 	while (fscanf(f, "%63s", name) == 1)
-		run((const char *[]){ "userdel", name, NULL });
+		for (tries = 0; tries < 50 && getpwnam(name) != NULL &&
+		    !run((const char *[]){ "userdel", name, NULL }); tries++)
+			usleep(100000);
 	fclose(f);
 }
 

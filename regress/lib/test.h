@@ -49,7 +49,7 @@ int	test_sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Leftovers: mark what is mounted, running, open in this process and below
- * the suite's cgroup; check waits up to three seconds for all of it to be as
+ * the suite's cgroup; check waits up to ten seconds for all of it to be as
  * it was, and fails with what is not.
  */
 void	test_clean_mark(void);

@@ -98,7 +98,7 @@ sbx_suite_stop() {
 }
 
 # sbx_clean_mark, sbx_clean_check: what is mounted, running and below the
-# case's cgroup; check fails if within three seconds it is not again as it was
+# case's cgroup; check fails if within ten seconds it is not again as it was
 # at the mark, and prints the difference. sbx_clean_tenths is how long it waits.
 sbx_clean_mark() {
 	sbx-cleanstate >"$SBX_SCRATCH/.clean"
@@ -108,7 +108,7 @@ sbx_clean_check() {
 	until sbx-cleanstate >"$SBX_SCRATCH/.clean.now" &&
 	    cmp -s "$SBX_SCRATCH/.clean" "$SBX_SCRATCH/.clean.now"; do
 		sbx_n=$((sbx_n + 1))
-		if [ "$sbx_n" -gt "${sbx_clean_tenths:-30}" ]; then
+		if [ "$sbx_n" -gt "${sbx_clean_tenths:-100}" ]; then
 			diff "$SBX_SCRATCH/.clean" "$SBX_SCRATCH/.clean.now" >&2
 			atf_fail "left over, or gone: see the difference"
 		fi
