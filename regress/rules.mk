@@ -88,6 +88,7 @@ check check-long check-clis lint: export WERROR ?= 1
 check check-long:
 	@tools/setup $@
 	@+$(MAKE) --no-print-directory $(parallel) tests
+	@+$(if $(filter check-long,$@),$(MAKE) --no-print-directory $(parallel) fuzz)
 	@sh regress/lib/run $(BUILD) $@ $(JOBS)
 
 # The coding CLIs from npm, some 260 MB: by itself, so that no other test hangs

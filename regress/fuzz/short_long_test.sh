@@ -1,22 +1,18 @@
-# Half a minute of fuzzing, from inputs made of the message list; the fuzzers
-# themselves run for as long as one likes (fuzz/rules.mk).
+# A little fuzzing, from inputs made of the message list; the fuzzers,
+# which check-long has built, run for as long as one likes (fuzz/rules.mk).
 
 fuzz_run()
 {
-	b=$SBX_SCRATCH/b
-	make -s -C "$SBX_SRC" WERROR=1 BUILD="$b" "$b/fuzz/$1" "$b/fuzz/seeds" \
-	    >make.log 2>&1 || {
-		tail -n 20 make.log
-		atf_fail "make fuzz"
-	}
-	atf_check "$b/fuzz/seeds" "$b/seeds" fields imsg escape conf
-	[ "$(find "$b/seeds/$1" -type f | wc -l)" -gt 3 ] ||
+	b=$SBX_BUILDDIR/fuzz
+	[ -x "$b/$1" ] || atf_fail "$b/$1 is not there: type make fuzz"
+	atf_check "$b/seeds" seeds fields imsg escape conf
+	[ "$(find "seeds/$1" -type f | wc -l)" -gt 3 ] ||
 	    atf_fail "no inputs for $1"
 	mkdir found
-	if ! "$b/fuzz/$1" -max_total_time=7 -timeout=5 \
+	if ! "$b/$1" -max_total_time=10 -timeout=5 \
 	    -rss_limit_mb=1024 -max_len=70000 -print_final_stats=1 \
 	    -artifact_prefix="$PWD/" found \
-	    "$b/seeds/$1" >fuzz.log 2>&1; then
+	    "seeds/$1" >fuzz.log 2>&1; then
 		tail -n 60 fuzz.log
 		for f in crash-* leak-* oom-* timeout-*; do
 			[ -e "$f" ] && { echo "$f:"; od -c "$f" | head -n 40; }
@@ -29,7 +25,7 @@ fuzz_run()
 
 for f in fields imsg escape conf; do
 	atf_test_case $f
-	eval "${f}_head() { atf_set descr '7 seconds of fuzz/$f'; \
+	eval "${f}_head() { atf_set descr '10 seconds of fuzz/$f'; \
 	    atf_set timeout 600; }"
 	eval "${f}_body() { fuzz_run $f; }"
 done
