@@ -140,3 +140,15 @@ sbx_fake() {
 		sleep 0.05
 	done
 }
+sbx_fake_stop() {
+	kill "$fake"
+	wait "$fake" 2>/dev/null
+	rm -f "$SBX_STATE/sbxd.sock"
+}
+
+# sbx_json FILE PATH VALUE: the file's object has this there.
+sbx_json() {
+	sbx_got=$("$SBX_BUILDDIR/regress/sbxctl/jsonget" "$2" <"$1") ||
+	    atf_fail "$1: no $2"
+	[ "$sbx_got" = "$3" ] || atf_fail "$1: $2 is $sbx_got, not $3"
+}

@@ -6,17 +6,6 @@ fake_start() {
 	FAKE=${1-} FAKE_PROJECT=$SBX_SCRATCH/project sbx_fake suite
 	mkdir -p "$SBX_SCRATCH/project"
 }
-fake_stop() {
-	kill "$fake"
-	wait "$fake" 2>/dev/null
-	rm -f "$SBX_STATE/sbxd.sock"
-}
-# json FILE PATH VALUE
-json() {
-	got=$("$SBX_BUILDDIR/regress/sbxctl/jsonget" "$2" <"$1") ||
-	    atf_fail "$1: no $2"
-	[ "$got" = "$3" ] || atf_fail "$1: $2 is $got, not $3"
-}
 # plain FILE: nothing in it can drive a terminal.
 plain() {
 	! LC_ALL=C grep -q '[^ -~]' "$1" || atf_fail "$1: not plain ASCII"
@@ -34,9 +23,9 @@ forms_body() {
 	atf_check -o match:'ddddeeeeffff' sbxctl du
 	atf_check -o save:du.json sbxctl du --json
 	plain du.json
-	json du.json 'sessions#' 2
-	json du.json 'sessions.0.parts.1.bytes' 3298534883328
-	json du.json 'sessions.1.bytes' 0
+	sbx_json du.json 'sessions#' 2
+	sbx_json du.json 'sessions.0.parts.1.bytes' 3298534883328
+	sbx_json du.json 'sessions.1.bytes' 0
 	# A bare number is no age.
 	for a in 5 90 1w 5D s d ''; do
 		atf_check -s exit:2 -o empty \
@@ -56,9 +45,9 @@ forms_body() {
 	    cat text
 	atf_check -o save:gc.json sbxctl gc --json
 	plain gc.json
-	json gc.json 'removed#' 2
-	json gc.json 'kept.0.what' ddddeeeeffff
-	json gc.json dry_run false
+	sbx_json gc.json 'removed#' 2
+	sbx_json gc.json 'kept.0.what' ddddeeeeffff
+	sbx_json gc.json dry_run false
 	cd "$SBX_SCRATCH/project" || atf_fail cd
 	atf_check -o save:text sbxctl explain a/../b aaaabbbbcccc
 	plain text
@@ -69,12 +58,12 @@ forms_body() {
 	    cat text
 	atf_check -o save:ex.json sbxctl explain --json /x aaaabbbbcccc
 	plain ex.json
-	json ex.json path /x
-	json ex.json state hidden
-	json ex.json session aaaabbbbcccc
+	sbx_json ex.json path /x
+	sbx_json ex.json state hidden
+	sbx_json ex.json session aaaabbbbcccc
 	"$SBX_BUILDDIR/regress/sbxctl/jsonget" target_b64 <ex.json >/dev/null ||
 	    atf_fail "no target_b64"
-	fake_stop
+	sbx_fake_stop
 }
 
 # each FAKE PATTERN: every command ends with one line that has it.
@@ -88,7 +77,7 @@ each() {
 	one gc "$2"
 	atf_check -s exit:1 -o empty -e save:err sbxctl explain /x aaaabbbbcccc
 	one explain "$2"
-	fake_stop
+	sbx_fake_stop
 }
 one() {
 	[ "$(wc -l <err)" -eq 1 ] && grep -q "^sbxctl: .*$2" err ||
@@ -124,7 +113,7 @@ words_body() {
 		grep -q 'standard output' "$SBX_SCRATCH/err" ||
 		    atf_fail "$c: $(cat "$SBX_SCRATCH/err")"
 	done
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_init_test_cases() {

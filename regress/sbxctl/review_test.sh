@@ -6,18 +6,7 @@ fake_start() {
 	FAKE=${1-} FAKE_PROJECT=$SBX_SCRATCH/project sbx_fake suite
 	mkdir -p "$SBX_SCRATCH/project/sub"
 }
-fake_stop() {
-	kill "$fake"
-	wait "$fake" 2>/dev/null
-	rm -f "$SBX_STATE/sbxd.sock"
-}
 
-# json FILE PATH VALUE
-json() {
-	got=$("$SBX_BUILDDIR/regress/sbxctl/jsonget" "$2" <"$1") ||
-	    atf_fail "$1: no $2"
-	[ "$got" = "$3" ] || atf_fail "$1: $2 is $got, not $3"
-}
 # ascii FILE: nothing in it can drive a terminal.
 ascii() {
 	if LC_ALL=C grep -q '[^ -~]' "$1"; then
@@ -36,18 +25,18 @@ ls_body() {
 	ascii text
 	atf_check -e empty -o save:json sbxctl ls --json
 	ascii json
-	json json sessions# 3
-	json json sessions.0.session aaaabbbbcccc
-	json json sessions.0.name one
-	json json sessions.0.project "$SBX_SCRATCH/project"
-	json json sessions.0.status 3
-	json json sessions.0.argv '["make","all the things"]'
-	json json sessions.2.state running
-	json json sessions.2.project '/data/<FF><U+001B>[31m'
-	json json sessions.2.project_b64 L2RhdGEv/xtbMzFt
-	json json sessions.2.argv '["x","<FF><U+001B>[31m"]'
-	json json sessions.2.argv_b64 '["eA==","/xtbMzFt"]'
-	fake_stop
+	sbx_json json sessions# 3
+	sbx_json json sessions.0.session aaaabbbbcccc
+	sbx_json json sessions.0.name one
+	sbx_json json sessions.0.project "$SBX_SCRATCH/project"
+	sbx_json json sessions.0.status 3
+	sbx_json json sessions.0.argv '["make","all the things"]'
+	sbx_json json sessions.2.state running
+	sbx_json json sessions.2.project '/data/<FF><U+001B>[31m'
+	sbx_json json sessions.2.project_b64 L2RhdGEv/xtbMzFt
+	sbx_json json sessions.2.argv '["x","<FF><U+001B>[31m"]'
+	sbx_json json sessions.2.argv_b64 '["eA==","/xtbMzFt"]'
+	sbx_fake_stop
 	# Whole where no terminal cuts it.
 	fake_start wide
 	atf_check -o save:text env COLUMNS=40 LC_ALL=C.UTF-8 sbxctl ls
@@ -57,12 +46,12 @@ ls_body() {
 	    /home/somebody/док/日本/a/compiler \
 	    "agent --prompt 'make all the tests pass again, please' and then 'look for what else there is'" >want
 	diff want line || atf_fail "cut, or other columns"
-	fake_stop
+	sbx_fake_stop
 	fake_start none
 	atf_check -o empty -e inline:'sbxctl: no sessions\n' sbxctl ls
 	atf_check -e empty -o save:json sbxctl ls --json
-	json json sessions '[]'
-	fake_stop
+	sbx_json json sessions '[]'
+	sbx_fake_stop
 }
 
 atf_test_case show
@@ -73,19 +62,19 @@ show_body() {
 	grep -q '^state     running$' text || atf_fail "$(cat text)"
 	ascii text
 	atf_check -e empty -o save:json sbxctl show zzzz --json
-	json json session zzzz22223333
-	json json uid 0
-	json json owner uid:0
+	sbx_json json session zzzz22223333
+	sbx_json json uid 0
+	sbx_json json owner uid:0
 	grep -q '^owner     root (uid 0)$' text || atf_fail "$(cat text)"
-	json json created 1700000000
-	json json hide '[]'
-	fake_stop
+	sbx_json json created 1700000000
+	sbx_json json hide '[]'
+	sbx_fake_stop
 	# One without a name; only a word of its own is a user.
 	fake_start wide
 	atf_check -o match:'^owner     uid 4294967290$' \
 	    -o match:'^reason    killed by root .uid 0., not by xuid:0 or uid:0x$' \
 	    sbxctl show aaaab
-	fake_stop
+	sbx_fake_stop
 }
 
 # Ids are shortened, names are whole, the current folder is enough.
@@ -114,7 +103,7 @@ ids_body() {
 	cd "$SBX_SCRATCH/project2" || exit 1
 	atf_check -s exit:1 -o empty -e match:'no session has this folder' \
 	    sbxctl show
-	fake_stop
+	sbx_fake_stop
 }
 
 # Which ones are meant, where none is named: three at most.
@@ -127,7 +116,7 @@ several_body() {
 	atf_check -s exit:1 -o empty \
 	    -e inline:"sbxctl: $SBX_SCRATCH/project: the project of several sessions: name one: $three\n" \
 	    sbxctl show
-	fake_stop
+	sbx_fake_stop
 	fake_start many
 	atf_check -s exit:1 -o empty \
 	    -e inline:"sbxctl: $SBX_SCRATCH/project: the project of several sessions: name one: $three; 5 in all: sbxctl ls\n" \
@@ -136,7 +125,7 @@ several_body() {
 	    -e inline:'sbxctl: m: stands for several sessions: name one: mmmm22222222, mmmm33333333, mmmm44444444; 4 in all: sbxctl ls\n' \
 	    sbxctl show m
 	atf_check -o match:'^session   mmmm55555555$' sbxctl show mmmm5
-	fake_stop
+	sbx_fake_stop
 }
 
 digest=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
@@ -159,41 +148,41 @@ changes_body() {
 	ascii text
 	atf_check -e empty -o save:json sbxctl changes --json one
 	ascii json
-	json json session aaaabbbbcccc
-	json json target "$SBX_SCRATCH/project"
-	json json digest $digest
-	json json insertions 3
-	json json incomplete true
-	json json files# 6
-	json json files.0.path a.txt
-	json json files.0.kind modified
-	json json files.0.old_mode 100644
-	json json files.0.new_size 60
-	json json files.0.insertions 2
-	json json files.0.deletions 1
-	json json files.1.path "$(printf 'bin/\n\033[2J')"
-	json json files.1.old_mode null
-	json json files.2.path 'bytes<FF>'
-	json json files.2.path_b64 Ynl0ZXP/
-	json json files.2.new_mode null
-	json json files.3.from 'old <FF><U+0020>'
-	json json files.3.from_b64 b2xkIP8g
-	json json files.4.binary true
-	json json skipped.0.path .git/hooks/pre-commit
-	json json skipped.0.class hooks
-	json json ignored '[{"path":"build","files":12,"bytes":3456}]'
-	fake_stop
+	sbx_json json session aaaabbbbcccc
+	sbx_json json target "$SBX_SCRATCH/project"
+	sbx_json json digest $digest
+	sbx_json json insertions 3
+	sbx_json json incomplete true
+	sbx_json json files# 6
+	sbx_json json files.0.path a.txt
+	sbx_json json files.0.kind modified
+	sbx_json json files.0.old_mode 100644
+	sbx_json json files.0.new_size 60
+	sbx_json json files.0.insertions 2
+	sbx_json json files.0.deletions 1
+	sbx_json json files.1.path "$(printf 'bin/\n\033[2J')"
+	sbx_json json files.1.old_mode null
+	sbx_json json files.2.path 'bytes<FF>'
+	sbx_json json files.2.path_b64 Ynl0ZXP/
+	sbx_json json files.2.new_mode null
+	sbx_json json files.3.from 'old <FF><U+0020>'
+	sbx_json json files.3.from_b64 b2xkIP8g
+	sbx_json json files.4.binary true
+	sbx_json json skipped.0.path .git/hooks/pre-commit
+	sbx_json json skipped.0.class hooks
+	sbx_json json ignored '[{"path":"build","files":12,"bytes":3456}]'
+	sbx_fake_stop
 	fake_start clean
 	atf_check -e empty -o match:'^0 files changed' sbxctl changes one
 	atf_check -e empty -o save:json sbxctl changes one --json
-	json json files '[]'
-	json json skipped '[]'
-	json json ignored '[]'
-	fake_stop
+	sbx_json json files '[]'
+	sbx_json json skipped '[]'
+	sbx_json json ignored '[]'
+	sbx_fake_stop
 	fake_start fails
 	atf_check -s exit:1 -o empty -e inline:'sbxctl: the child was lost\n' \
 	    sbxctl changes one
-	fake_stop
+	sbx_fake_stop
 }
 
 # At a terminal one that takes long says so, and leaves nothing of that.
@@ -216,7 +205,7 @@ progress_body() {
 	    one
 	(sleep 1.5 && touch "$SBX_STATE/go") &
 	atf_check -e empty -o ignore sbxctl changes one
-	fake_stop
+	sbx_fake_stop
 }
 
 # What lands without something of it is listed once, with that.
@@ -233,12 +222,12 @@ stripped_body() {
 	grep -c -e 'x.sh' -e 'new name' text >count
 	atf_check -o inline:'2\n' cat count
 	atf_check -e empty -o save:json sbxctl changes --json one
-	json json skipped# 3
-	json json stripped# 3
-	json json stripped.0.path x.sh
-	json json stripped.0.class xattr
-	json json stripped.2.path 'new name'
-	fake_stop
+	sbx_json json skipped# 3
+	sbx_json json stripped# 3
+	sbx_json json stripped.0.path x.sh
+	sbx_json json stripped.0.class xattr
+	sbx_json json stripped.2.path 'new name'
+	sbx_fake_stop
 }
 
 atf_test_case diff
@@ -255,13 +244,13 @@ diff_body() {
 	! grep -q "$(printf '\033')" text || atf_fail "escapes in a pipe"
 	atf_check -e empty -o save:json sbxctl diff one --json
 	ascii json
-	json json files# 6
+	sbx_json json files# 6
 	# The patch is not UTF-8, so its bytes are there too.
 	"$SBX_BUILDDIR/regress/sbxctl/jsonget" diff_b64 <json |
 	    base64 -d >diffed
 	atf_check -o save:patched sbxctl patch one -o -
 	atf_check cmp diffed patched
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case patch
@@ -277,7 +266,7 @@ patch_body() {
 	[ "$(tail -c 2 p | od -An -tx1 | tr -d ' ')" = 0d0a ] ||
 	    atf_fail "the patch's end"
 	atf_check -e empty -o save:json sbxctl patch one --json -o r
-	json json file r
+	sbx_json json file r
 	cmp p r || atf_fail "other bytes"
 	# Through a link, to the file that it names; what is there is replaced.
 	mkdir d
@@ -295,7 +284,7 @@ patch_body() {
 		    -e inline:"sbxctl: -o $d: a folder: name a file, like ${d%/}/patch\n" \
 		    sbxctl patch one -o $d
 	done
-	fake_stop
+	sbx_fake_stop
 	# Nothing half: neither for a short patch nor for a full disk.
 	echo old >keep
 	for f in short order; do
@@ -303,7 +292,7 @@ patch_body() {
 		atf_check -s exit:1 -o empty -e match:'^sbxctl: broken answer: ' \
 		    sbxctl patch one -o keep
 		[ "$(cat keep)" = old ] || atf_fail "half a patch"
-		fake_stop
+		sbx_fake_stop
 	done
 	fake_start
 	sbx_fresh_fs tmpfs full 16k
@@ -315,7 +304,7 @@ patch_body() {
 	    sh -c 'sbxctl patch one -o - >/dev/full'
 	atf_check -s exit:1 -e match:'^sbxctl: standard output: ' \
 	    sh -c 'sbxctl changes one >/dev/full'
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case apply
@@ -325,7 +314,7 @@ apply_body() {
 	    sbxctl apply one --yes
 	atf_check -e empty -o match:landed sbxctl apply one --digest $digest
 	atf_check -e empty -o save:json sbxctl apply one --yes --json
-	json json landed 6
+	sbx_json json landed 6
 	# One that is not what is there now.
 	atf_check -s exit:1 -o empty -e match:'^sbxctl: the session has changed' \
 	    sbxctl apply one --digest "${digest%f}e"
@@ -333,19 +322,19 @@ apply_body() {
 	    sbxctl apply one
 	atf_check -s exit:1 -o save:json -e not-empty sbxctl apply one --json \
 	    --digest "${digest%f}e"
-	json json error land.stale
-	json json files '[]'
-	fake_stop
+	sbx_json json error land.stale
+	sbx_json json files '[]'
+	sbx_fake_stop
 	fake_start drift
 	atf_check -s exit:1 -o match:'^  M  a.txt .* DRIFTED: the real file has' \
 	    -e inline:'sbxctl: 1 file has moved: nothing was applied\n' \
 	    sbxctl apply one --yes
 	atf_check -s exit:1 -o save:json -e not-empty \
 	    sbxctl apply one --yes --json
-	json json error land.drifted
-	json json files# 1
-	json json files.0.drift 'the real file has changed since the start'
-	fake_stop
+	sbx_json json error land.drifted
+	sbx_json json files# 1
+	sbx_json json files.0.drift 'the real file has changed since the start'
+	sbx_fake_stop
 	# Nobody knows whether it landed, but the suite can be asked.
 	fake_start lost
 	for c in apply discard; do
@@ -353,7 +342,7 @@ apply_body() {
 		    -e match:'not known; "sbxctl changes aaaabbbbcccc"' \
 		    sbxctl $c one --yes
 	done
-	fake_stop
+	sbx_fake_stop
 }
 
 # paths WANT WORD...: what DISCARD is asked for, one line.
@@ -392,8 +381,8 @@ discard_body() {
 	    sbxctl discard --yes one
 	paths '' aaaabbbbcccc
 	atf_check -e empty -o save:json sbxctl discard --yes --json aaaabbbbcccc
-	json json discarded 2
-	fake_stop
+	sbx_json json discarded 2
+	sbx_fake_stop
 }
 
 atf_test_case rm
@@ -404,12 +393,12 @@ rm_body() {
 	grep -q '^discard 0$' "$SBX_STATE/asked" || atf_fail "discarding"
 	atf_check -e empty -o save:json sbxctl rm one --discard --json
 	grep -q '^discard 1$' "$SBX_STATE/asked" || atf_fail "not discarding"
-	json json removed true
-	fake_stop
+	sbx_json json removed true
+	sbx_fake_stop
 	fake_start changes
 	atf_check -s exit:1 -o empty -e inline:'sbxctl: changes wait\n' \
 	    sbxctl rm one
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case doctor
@@ -425,14 +414,14 @@ doctor_body() {
 		grep -q "^$l" text || atf_fail "no \"$l\": $(cat text)"
 	done
 	atf_check -s exit:1 -e empty -o save:json sbxctl doctor --json
-	json json ok false
-	json json checks.0.what kernel
-	fake_stop
+	sbx_json json ok false
+	sbx_json json checks.0.what kernel
+	sbx_fake_stop
 	fake_start clean
 	atf_check -e empty -o match:'^sessions can run here' sbxctl doctor
 	atf_check -e empty -o save:json sbxctl doctor --json
-	json json ok true
-	fake_stop
+	sbx_json json ok true
+	sbx_fake_stop
 }
 
 atf_init_test_cases() {

@@ -6,11 +6,6 @@ fake_start() {
 	mkdir -p "$SBX_SCRATCH/project/sub"
 	cd "$SBX_SCRATCH/project" || exit 1
 }
-fake_stop() {
-	kill "$fake"
-	wait "$fake" 2>/dev/null
-	rm -f "$SBX_STATE/sbxd.sock"
-}
 # asked LINE: the suite was asked for this; not_asked PATTERN
 asked() {
 	grep -q -F -x -e "$1" "$SBX_STATE/asked" ||
@@ -55,7 +50,7 @@ request_body() {
 	not_asked '^as '
 	[ "$(grep -c '^env API_KEY' "$SBX_STATE/asked")" = 1 ] ||
 	    atf_fail "a variable twice"
-	fake_stop
+	sbx_fake_stop
 }
 
 # Options end at the first word: the command's own are its own.
@@ -85,7 +80,7 @@ sbxctl: --ro ~/typo: nothing is at $HOME/typo now: it is not read-only
 	cd "$user_home/p" || atf_fail cd
 	atf_check -o ignore -e empty sbx-as "$user" env SBX_STATE="$SBX_STATE" \
 	    HOME="$user_home" sbxctl run --hide "$SBX_SCRATCH/closed/no" -- true
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case words
@@ -95,7 +90,7 @@ words_body() {
 	asked 'argv --keep'
 	asked 'argv -x'
 	asked 'argv --'
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case project
@@ -124,7 +119,7 @@ project_body() {
 	atf_check sbxctl run --repo .. exit:0
 	asked "project $SBX_SCRATCH/git/a"
 	asked "cwd $SBX_SCRATCH/git/a/b"
-	fake_stop
+	sbx_fake_stop
 }
 
 # refused PATTERN WORD...: 125, one line, and the suite is asked for nothing.
@@ -190,7 +185,7 @@ refusals_body() {
 		    sbx-as "$user" env SBX_STATE="$SBX_STATE" \
 		    sbxctl run ${w%%:*} true
 	done
-	fake_stop
+	sbx_fake_stop
 }
 
 # Whom the session runs as.
@@ -238,7 +233,7 @@ as_body() {
 		    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl $w \
 		    --as root exit:0
 	done
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case streams
@@ -264,7 +259,7 @@ streams_body() {
 	# Two streams into one pipe, as they come.
 	atf_check -o inline:'123' \
 	    sh -c 'sbxctl run out:1 pause:100 err:2 pause:100 out:3 2>&1'
-	fake_stop
+	sbx_fake_stop
 }
 
 # A file that output is appended to by several is appended to by us.
@@ -290,7 +285,7 @@ appending_body() {
 	exec 3>&-
 	[ $((flags & 04000)) -eq 0 ] || atf_fail "O_NONBLOCK is set: $flags"
 	wait $!
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case statuses
@@ -311,7 +306,7 @@ statuses_body() {
 	    sbxctl run wild
 	# A session that never came to run is given up.
 	asked 'discard 0'
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case signals
@@ -332,7 +327,7 @@ signals_body() {
 		[ $? -eq 9 ] || atf_fail "$s: status"
 		grep -q "signal ${s#*:}" out || atf_fail "$s: $(cat out)"
 	done
-	fake_stop
+	sbx_fake_stop
 }
 
 # Who reads our output goes away: the command is told, and we end.
@@ -343,7 +338,7 @@ broken_pipe_body() {
 	    echo $? >status) | head -c 1 >/dev/null
 	[ "$(cat status)" = 5 ] || atf_fail "status $(cat status)"
 	asked 'SIGNAL 13'
-	fake_stop
+	sbx_fake_stop
 }
 
 # What cannot be written is told, and ends the command like a reader that went
@@ -361,7 +356,7 @@ full_body() {
 	atf_check -s exit:125 -o inline:'x' \
 	    sh -c 'sbxctl run out:x err:y exit:0 2>/dev/full'
 	atf_check -o inline:'x' -e inline:'y' sbxctl run out:x err:y exit:0
-	fake_stop
+	sbx_fake_stop
 }
 
 # Without a terminal nothing is decided: what has changed is kept, with a
@@ -378,7 +373,7 @@ after_body() {
 	atf_check -o empty -e match:'^sbxctl: session aaaabbbbcccc is kept' \
 	    sbxctl run --keep exit:0
 	not_asked '^REMOVE'
-	fake_stop
+	sbx_fake_stop
 	fake_start changes
 	atf_check -s exit:3 -o empty \
 	    -e inline:'sbxctl: session aaaabbbbcccc is kept: 6 files changed, 3 insertions(+), 2 deletions(-), and 2 that do not land: "sbxctl changes aaaabbbbcccc" lists all, "sbxctl diff aaaabbbbcccc" shows it, then apply, discard or rm\n' \
@@ -386,7 +381,7 @@ after_body() {
 	not_asked '^discard 1'
 	not_asked '^APPLY'
 	not_asked '^DISCARD'
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_init_test_cases() {

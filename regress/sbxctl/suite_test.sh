@@ -4,11 +4,6 @@
 fake_start() {
 	sbx_fake "$1"
 }
-fake_stop() {
-	kill "$fake"
-	wait "$fake" 2>/dev/null
-	rm -f "$SBX_STATE/sbxd.sock"
-}
 
 # broken HOW LINE-PATTERN
 broken() {
@@ -22,7 +17,7 @@ broken() {
 		grep -q -e "^sbxctl: $2" err ||
 		    atf_fail "$1, $c: $(cat err), not: $2"
 	done
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case garbage
@@ -66,7 +61,7 @@ close_body() {
 	atf_check -s exit:1 -o empty \
 	    -e match:"^sbxctl: SBX_STATE=$SBX_STATE: no suite listens there, and the state is uid 0.s" \
 	    sbx-as "$user" env SBX_STATE="$SBX_STATE" timeout 20 sbxctl ls
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case silent
@@ -92,7 +87,7 @@ places_body() {
 	export SBX_STATE
 	fake_start suite
 	atf_check -o match:'^aaaabbbbcccc ' sbxctl ls
-	fake_stop
+	sbx_fake_stop
 	# A plain file, and a socket that nobody listens on.
 	SBX_STATE=$SBX_SCRATCH/other
 	mkdir "$SBX_STATE"
@@ -117,7 +112,7 @@ places_body() {
 	    sbx-as "$user" env SBX_STATE="$left" sbxctl ls
 	atf_check -o match:'^no suite is running' \
 	    sbx-as "$user" env SBX_STATE="$left" sbxctl version
-	fake_stop
+	sbx_fake_stop
 	# What this user may not even look at may be one.
 	chmod 700 "$left"
 	atf_check -s exit:1 \
@@ -138,7 +133,7 @@ no_access_body() {
 	chmod 666 "$SBX_STATE/sbxd.sock"
 	atf_check -o match:'^aaaabbbbcccc ' \
 	    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl ls
-	fake_stop
+	sbx_fake_stop
 }
 
 # version asks nobody it would have to start.
@@ -155,7 +150,7 @@ version_word_body() {
 	fake_start suite
 	atf_check -o match:"^sbxd .*at $SBX_STATE/sbxd.sock" sbxctl version
 	atf_check -o match:'"commit": null' sbxctl version --json
-	fake_stop
+	sbx_fake_stop
 	FAKE=commit
 	export FAKE
 	fake_start suite
@@ -164,7 +159,7 @@ version_word_body() {
 	atf_check -o match:'^    "version": "9.8.7"' \
 	    -o match:'^    "commit": "0123456789ab-dirty"' \
 	    -o match:'^    "protocol": 1' sbxctl version --json
-	fake_stop
+	sbx_fake_stop
 }
 
 atf_test_case foreign

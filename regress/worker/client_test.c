@@ -21,28 +21,6 @@ static struct session	s;
 static struct test_helper	aside;	/* sbxd's end of the worker */
 static struct session_opts	opts;
 
-/* Kilobytes of memory that the worker really has. */
-static long
-worker_rss(pid_t pid)
-{
-	char	path[64], line[256];
-	long	kb = -1;
-	FILE	*f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	ATF_REQUIRE((f = fopen(path, "re")) != NULL);
-	while (fgets(line, sizeof(line), f) != NULL)
-		sscanf(line, "VmRSS: %ld", &kb);
-	fclose(f);
-	return (kb);
-}
-
-#ifdef SBX_SANITIZED
-#define RSS_MAX		(512 << 10)
-#else
-#define RSS_MAX		(12 << 10)
-#endif
-
 static void
 client_up(struct test_helper *h)
 {
@@ -157,8 +135,8 @@ ATF_TC_BODY(client_floods, tc)
 		size.rows = (uint64_t)(i % 100 + 1);
 		session_client(&s, MSG_RESIZE, &size);
 	}
-	ATF_CHECK_MSG(worker_rss(s.w.pid) < RSS_MAX, "%ld kB",
-	    worker_rss(s.w.pid));
+	ATF_CHECK_MSG(session_rss(s.w.pid) < SESSION_RSS_MAX, "%ld kB",
+	    session_rss(s.w.pid));
 	ATF_REQUIRE(kill(s.init, SIGCONT) == 0);
 	session_hang_up(&s);
 	ATF_CHECK_EQ(128 + SIGHUP, session_end(&s));
@@ -172,8 +150,8 @@ ATF_TC_BODY(client_never_reads, tc)
 	test_clean_mark();
 	session_run(&s, &o);
 	sleep(1);
-	ATF_CHECK_MSG(worker_rss(s.w.pid) < RSS_MAX, "%ld kB",
-	    worker_rss(s.w.pid));
+	ATF_CHECK_MSG(session_rss(s.w.pid) < SESSION_RSS_MAX, "%ld kB",
+	    session_rss(s.w.pid));
 	session_hang_up(&s);
 	ATF_CHECK_EQ(128 + SIGHUP, session_end(&s));
 	test_clean_check();

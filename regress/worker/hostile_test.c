@@ -436,28 +436,6 @@ ATF_TC_BODY(init_turns, tc)
 	imsg_clear(&h.ib);
 }
 
-/* Kilobytes of memory that the worker really has. */
-static long
-worker_rss(pid_t pid)
-{
-	char	path[64], line[256];
-	long	kb = -1;
-	FILE	*f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	ATF_REQUIRE((f = fopen(path, "re")) != NULL);
-	while (fgets(line, sizeof(line), f) != NULL)
-		sscanf(line, "VmRSS: %ld", &kb);
-	fclose(f);
-	return (kb);
-}
-
-#ifdef SBX_SANITIZED
-#define RSS_MAX		(512 << 10)
-#else
-#define RSS_MAX		(12 << 10)
-#endif
-
 /* The terminal never ends: somebody outside holds it. The session does. */
 ATF_TC_WITHOUT_HEAD(init_holds_terminal);
 ATF_TC_BODY(init_holds_terminal, tc)
@@ -488,8 +466,8 @@ ATF_TC_BODY(init_floods, tc)
 	slave = init_up_running(&h);
 	for (i = 0; i < 1000; i++)
 		ATF_REQUIRE(write(slave, buf, sizeof(buf)) > 0);
-	ATF_CHECK_MSG(worker_rss(aside.pid) < RSS_MAX, "%ld kB",
-	    worker_rss(aside.pid));
+	ATF_CHECK_MSG(session_rss(aside.pid) < SESSION_RSS_MAX, "%ld kB",
+	    session_rss(aside.pid));
 	close(slave);
 	imsg_clear(&h.ib);
 	init_down(&h);

@@ -19,6 +19,21 @@
 		    strerror(errno));					\
 } while (0)
 
+long
+session_rss(pid_t pid)
+{
+	char	path[64], line[256];
+	long	kb = -1;
+	FILE	*f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	ATF_REQUIRE((f = fopen(path, "re")) != NULL);
+	while (fgets(line, sizeof(line), f) != NULL)
+		sscanf(line, "VmRSS: %ld", &kb);
+	fclose(f);
+	return (kb);
+}
+
 int64_t
 session_now(void)
 {

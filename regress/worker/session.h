@@ -82,6 +82,13 @@ bool	told_common(struct told *, const struct msg *);
 bool	told_client(struct told *, const struct msg *);
 
 int64_t	session_now(void);		/* ms */
+/* Kilobytes of memory that a worker really has, and what it may. */
+long	session_rss(pid_t);
+#ifdef SBX_SANITIZED
+#define SESSION_RSS_MAX	(512 << 10)
+#else
+#define SESSION_RSS_MAX	(12 << 10)
+#endif
 /* Handles what comes within so many ms, 0: what is there. */
 void	session_pump(struct session *, int ms);
 /* Waits until *what is not 0. */
