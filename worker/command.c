@@ -298,6 +298,8 @@ command_start(struct init *in, struct command *c)
 		command_refuse(in, c, "init.failed", "a pipe: %m");
 		return;
 	}
+	/* Not when the exec is seen, which may be long after it. */
+	c->started = now_ms();
 	if ((c->pid = fork()) == -1) {
 		close(p[0]);
 		close(p[1]);
@@ -364,6 +366,8 @@ command_result(struct init *in, struct command *c)
 	while (n == -1 && errno == EINTR);
 	close(c->report);
 	c->report = -1;
+	if (n != 0)
+		c->started = 0;		/* it never ran */
 	if (n == sizeof(f)) {
 		command_failed(in, c, &f);
 		return (false);
@@ -372,7 +376,6 @@ command_result(struct init *in, struct command *c)
 		command_refuse(in, c, "init.failed", "the command's start: %m");
 		return (false);
 	}
-	c->started = now_ms();
 	if (imsg_send(&in->ib, MSG_RUNNING, c->n, -1, &m) == -1)
 		_exit(1);
 	return (true);
