@@ -45,20 +45,28 @@ escape_point(uint32_t c)
 	return (c < 0x20 || c == 0x7f || IN_RANGES(c, escape_ranges));
 }
 
-/* A blank at p[at] of a path that nobody would see, or take for another: the
- * usual one only where a name begins or ends with it. */
+/* What blanks are escaped in: in a path each name has ends of its own. */
+enum escape_form { ESCAPE_TEXT, ESCAPE_LABEL, ESCAPE_PATH };
+
+/* A blank at p[at] that nobody would see, or take for another: the usual one
+ * only where a name begins or ends with it. */
 static bool
-escape_blank(const unsigned char *p, size_t len, size_t at, uint32_t c)
+escape_blank(const unsigned char *p, size_t len, size_t at, uint32_t c,
+    enum escape_form form)
 {
+	bool	path = form == ESCAPE_PATH;
 	size_t	from = at, to = at;
 
+	if (form == ESCAPE_TEXT)
+		return (false);
 	if (c != ' ')
 		return (IN_RANGES(c, escape_blanks));
 	while (from > 0 && p[from - 1] == ' ')
 		from--;
 	while (to < len && p[to] == ' ')
 		to++;
-	return (from == 0 || p[from - 1] == '/' || to == len || p[to] == '/');
+	return (from == 0 || to == len || (path && (p[from - 1] == '/' ||
+	    p[to] == '/')));
 }
 
 /* One code point: its length, or 0 where the bytes are not UTF-8. */
@@ -107,7 +115,8 @@ escape_needed(const char *in, size_t len, const char *keep)
 }
 
 static char *
-escape_all(const char *in, size_t len, const char *keep, bool name)
+escape_all(const char *in, size_t len, const char *keep,
+    enum escape_form form)
 {
 	const unsigned char	*p = (const unsigned char *)in;
 	char			*out, *o;
@@ -124,7 +133,7 @@ escape_all(const char *in, size_t len, const char *keep, bool name)
 			n = 1;
 		} else if ((!escape_point(c) || (c != 0 && c < 0x80 &&
 		    strchr(keep, (int)c) != NULL)) &&
-		    !(name && escape_blank(p, len, at, c))) {
+		    !escape_blank(p, len, at, c, form)) {
 			memcpy(o, p + at, n);
 			o += n;
 		} else
@@ -137,13 +146,19 @@ escape_all(const char *in, size_t len, const char *keep, bool name)
 char *
 escape_text(const char *in, size_t len, const char *keep)
 {
-	return (escape_all(in, len, keep, false));
+	return (escape_all(in, len, keep, ESCAPE_TEXT));
 }
 
 char *
 escape_name(const char *path)
 {
-	return (escape_all(path, strlen(path), "", true));
+	return (escape_all(path, strlen(path), "", ESCAPE_PATH));
+}
+
+char *
+escape_label(const char *label)
+{
+	return (escape_all(label, strlen(label), "", ESCAPE_LABEL));
 }
 
 static bool

@@ -28,13 +28,15 @@ static json_t *
 json_session(const struct m_SESSION *s, bool whole)
 {
 	json_t	*o = json_object();
+	char	*user = who_user(s->uid);
 
 	json_bytes(o, "session", s->session);
 	json_bytes(o, "name", s->name);
 	json_bytes(o, "state", s->state);
 	json_bytes(o, "owner", s->owner);
-	json_bytes(o, "user", s->user);
+	json_bytes(o, "user", user);
 	json_number(o, "uid", s->uid);
+	free(user);
 	json_bytes(o, "project", s->project);
 	json_roots(o, s);
 	json_bytes(o, "home", s->home);

@@ -86,6 +86,12 @@ visible_name(const char *s)
 	return (need(escape_name(s)));
 }
 
+char *
+visible_label(const char *s)
+{
+	return (need(escape_label(s)));
+}
+
 int
 done(int status)
 {

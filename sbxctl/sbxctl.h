@@ -103,7 +103,8 @@ void	fail_usage(const char *, ...)
 void	*need(void *);		/* fail() where it is NULL: out of memory */
 char	*copy(const char *);	/* strdup that cannot fail */
 char	*visible(const char *);	/* escaped, malloc'ed */
-char	*visible_name(const char *);	/* the same of a path or a name */
+char	*visible_name(const char *);	/* the same of a path */
+char	*visible_label(const char *);	/* of a name or a word that is none */
 /* After the last output: 0, or fails where stdout took not all of it. */
 int	 done(int status);
 
@@ -202,6 +203,8 @@ struct who {
 void	who_find(const char *as, struct who *);
 /* "bob", or "uid 1002" where the uid has no name; malloc'ed. */
 char	*who_name(uid_t);
+/* "1002" then: of a session, whose record has the name that was claimed. */
+char	*who_user(uint64_t uid);
 
 /* The roots by --repo, or the one that is meant without: canonical paths,
  * malloc'ed; fails on what cannot be one. The first is the project, the others

@@ -25,7 +25,7 @@ text_words(const struct strv *words)
 	FILE	*fp = need(open_memstream(&text, &size));
 
 	for (i = 0; i < words->n; i++) {
-		seen = visible_name(words->v[i]);
+		seen = visible_label(words->v[i]);
 		bare = *seen != '\0' && strpbrk(seen, " \"'$&;|<>()*?#~`\\!")
 		    == NULL;
 		fprintf(fp, "%s%s%s%s", i == 0 ? "" : " ", bare ? "" : "'",
@@ -90,13 +90,15 @@ text_roots(const struct m_SESSION *s)
 static void
 text_cells(const struct m_SESSION *s, char **cell)
 {
-	char	state[48];
+	char	state[48], *user;
 
 	text_state(s, state, sizeof(state));
 	cell[LS_SESSION] = visible(s->session);
-	cell[LS_NAME] = visible_name(s->name != NULL ? s->name : "-");
+	cell[LS_NAME] = visible_label(s->name != NULL ? s->name : "-");
 	cell[LS_STATE] = visible(state);
-	cell[LS_USER] = visible(s->user);
+	user = who_user(s->uid);
+	cell[LS_USER] = visible(user);
+	free(user);
 	cell[LS_PROJECT] = text_roots(s);
 	cell[LS_COMMAND] = text_words(&s->argv);
 }
@@ -254,16 +256,21 @@ text_ran(const struct m_SESSION *s)
 void
 text_session(const struct m_SESSION *s)
 {
-	char	state[48], *words = text_words(&s->argv);
+	char	state[48], *words = text_words(&s->argv), *label;
+	char	*user = who_user(s->uid);
 	size_t	i;
 
 	text_state(s, state, sizeof(state));
 	text_line("session", s->session);
-	text_line("name", s->name);
+	if (s->name != NULL) {
+		label = visible_label(s->name);
+		printf("%-10s%s\n", "name", label);
+		free(label);
+	}
 	text_line("state", state);
 	text_who("reason", s->reason);
 	text_who("owner", s->owner);
-	text_line("user", s->user);
+	text_line("user", user);
 	text_line("project", s->project);
 	for (i = 0; i < s->more.n; i++)
 		text_line("", s->more.v[i]);
@@ -279,6 +286,7 @@ text_session(const struct m_SESSION *s)
 	text_list("note", &s->notes, text_said);
 	text_list("missing", &s->missing, text_said);
 	free(words);
+	free(user);
 }
 
 void

@@ -4,6 +4,7 @@
  */
 #include <sys/stat.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,21 @@ who_name(uid_t uid)
 	if (pw != NULL)
 		return (copy(pw->pw_name));
 	if (asprintf(&name, "uid %u", uid) == -1)
+		fail("out of memory");
+	return (name);
+}
+
+char *
+who_user(uint64_t uid)
+{
+	const struct passwd	*pw = NULL;
+	char			*name;
+
+	if (uid < UINT32_MAX)
+		pw = getpwuid((uid_t)uid);
+	if (pw != NULL)
+		return (copy(pw->pw_name));
+	if (asprintf(&name, "%" PRIu64, uid) == -1)
 		fail("out of memory");
 	return (name);
 }

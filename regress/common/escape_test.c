@@ -106,13 +106,23 @@ ATF_TC_BODY(bidi_and_invisible, tc)
 }
 
 static void
-name(const char *in, const char *want)
+shown(char *got, const char *want)
 {
-	char	*got = escape_name(in);
-
 	ATF_REQUIRE(got != NULL);
 	ATF_CHECK_STREQ(got, want);
 	free(got);
+}
+
+static void
+name(const char *in, const char *want)
+{
+	shown(escape_name(in), want);
+}
+
+static void
+label(const char *in, const char *want)
+{
+	shown(escape_label(in), want);
 }
 
 /* A name that looks empty, or like another one. */
@@ -150,6 +160,11 @@ ATF_TC_BODY(blanks_in_names, tc)
 	name("\t\xff", "<U+0009><FF>");
 	name("\xe6\xbc\xa2", "\xe6\xbc\xa2");
 	CHECK(" a ", " a ");
+	/* What is no path has but two ends. */
+	label("tail -1 /etc/hosts / x", "tail -1 /etc/hosts / x");
+	label(" a / b ", "<U+0020>a / b<U+0020>");
+	label("  ", "<U+0020><U+0020>");
+	label("a\xc2\xa0/", "a<U+00A0>/");
 }
 
 ATF_TC_WITHOUT_HEAD(invalid_utf8);

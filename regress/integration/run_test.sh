@@ -207,6 +207,14 @@ identity_body()
 	    atf_fail "NEW without a umask"
 	atf_check -o match:'^[+]0022$' sbxctl diff "$sid"
 	atf_check -o ignore sbxctl rm --discard "$sid"
+	# One that calls itself root is shown as what its socket says.
+	int_who user
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	sid=$(sbx-as "$int_user" env HOME="$int_user_home" client \
+	    "$SBX_STATE/sbxd.sock" plain "$P") || atf_fail "NEW as a user"
+	atf_check -o match:"^user      $int_user\$" sbxctl show "$sid"
+	atf_check -o match:"^$sid .*  $int_user  " sbxctl ls
+	atf_check -o ignore sbxctl rm --discard "$sid"
 	for sid in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
 		atf_check -o ignore sbxctl rm "$sid"
 	done

@@ -41,6 +41,9 @@ static const char *const	argv_long[] = {
 	"agent", "--prompt", "make all the tests pass again, please", "and",
 	"then", "look for what else there is", NULL
 };
+static const char *const	argv_blanks[] = {
+	"sh", "-c", "tail -1 /etc/hosts  /x /", "a ", NULL
+};
 static const char *const	argv_bytes[] = { "x", "\377\033[31m", NULL };
 
 static struct strv
@@ -73,12 +76,17 @@ session_of(int i)
 		s.project = s.cwd = project != NULL ? project : "/nowhere";
 	if (i == 0 && fake_does("wide")) {
 		s.name = "the parser's tests";
-		s.user = "somebody-of-another";
+		s.uid = 4294967290;
 		s.project = "/home/somebody/\320\264\320\276\320\272/"
 		    "\346\227\245\346\234\254/a/compiler";
 		s.argv = strv(argv_long);
 		s.owner = "uid:4294967290";
 		s.reason = "killed by uid:0, not by xuid:0 or uid:0x";
+	}
+	/* Its user is what whoever made it called itself. */
+	if (i == 1) {
+		s.user = "mallory";
+		s.argv = strv(argv_blanks);
 	}
 	if (i == 1 && fake_does("names"))
 		s.name = "$(>evaluated) `>evaluated`";

@@ -22,6 +22,8 @@ ls_body() {
 	    atf_fail "$(cat text)"
 	grep -q '^zzzz22223333  -  .*running .*/data/<FF><U+001B>\[31m ' text ||
 	    atf_fail "$(cat text)"
+	grep -q "^aaaaddddeeee  .*ended 3  root  .*  sh -c 'tail -1 /etc/hosts  /x /' 'a<U+0020>'\$" text ||
+	    atf_fail "$(cat text)"
 	ascii text
 	atf_check -e empty -o save:json sbxctl ls --json
 	ascii json
@@ -30,6 +32,7 @@ ls_body() {
 	sbx_json json sessions.0.name one
 	sbx_json json sessions.0.project "$SBX_SCRATCH/project"
 	sbx_json json sessions.0.status 3
+	sbx_json json sessions.1.user root
 	sbx_json json sessions.0.argv '["make","all the things"]'
 	sbx_json json sessions.2.state running
 	sbx_json json sessions.2.project '/data/<FF><U+001B>[31m'
@@ -42,7 +45,7 @@ ls_body() {
 	atf_check -o save:text env COLUMNS=40 LC_ALL=C.UTF-8 sbxctl ls
 	sed -n 2p text >line
 	printf '%s  %s  ended 3  %s  %s  %s\n' aaaabbbbcccc \
-	    "the parser's tests" somebody-of-another \
+	    "the parser's tests" 4294967290 \
 	    /home/somebody/док/日本/a/compiler \
 	    "agent --prompt 'make all the tests pass again, please' and then 'look for what else there is'" >want
 	diff want line || atf_fail "cut, or other columns"
@@ -73,7 +76,13 @@ show_body() {
 	fake_start wide
 	atf_check -o match:'^owner     uid 4294967290$' \
 	    -o match:'^reason    killed by root .uid 0., not by xuid:0 or uid:0x$' \
-	    sbxctl show aaaab
+	    -o match:'^user      4294967290$' sbxctl show aaaab
+	atf_check -o save:json sbxctl show aaaab --json
+	sbx_json json user 4294967290
+	# What it is called is not what it calls itself.
+	atf_check -o match:'^user      root$' -o not-match:mallory \
+	    -o match:"^command   sh -c 'tail -1 /etc/hosts  /x /' " \
+	    sbxctl show aaaad
 	sbx_fake_stop
 }
 
