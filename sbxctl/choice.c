@@ -89,11 +89,38 @@ choice_take(const char *line, const char *const *words, bool *settled)
 	return (0);
 }
 
+/* After what is no answer: what each one does. */
+static void
+choice_help(const char *const *words)
+{
+	static const struct {
+		const char	*word, *means;
+	} all[] = {
+		{ "apply", "land them in the real files" },
+		{ "discard", "drop them" },
+		{ "keep", "leave them for later" },
+		{ "view", "show them" },
+		{ "yes", "do it" },
+		{ "no", "leave all as it is" },
+	};
+	const char	*before = "";
+	size_t		 i, j;
+
+	for (i = 0; words[i] != NULL; i++)
+		for (j = 0; j < sizeof(all) / sizeof(all[0]); j++)
+			if (strcmp(words[i], all[j].word) == 0) {
+				printf("%s%s: %s", before, words[i],
+				    all[j].means);
+				before = "; ";
+			}
+	putchar('\n');
+}
+
 char
 choice_ask(const char *question, const char *const *words)
 {
 	char	line[256], answer = 0;
-	bool	settled, unseen;
+	bool	settled, unseen, helped = false;
 
 	choice_signal = 0;
 	choice_signals(choice_on_signal);
@@ -118,6 +145,11 @@ choice_ask(const char *question, const char *const *words)
 			break;
 		}
 		answer = choice_take(line, words, &settled);
+		if (line[0] != '\0' && !helped &&
+		    choice_match(line, words) == 0) {
+			choice_help(words);
+			helped = true;
+		}
 	} while (answer == 0 && line[0] != '\0');
 	choice_signals(SIG_DFL);
 	return (answer);

@@ -477,6 +477,42 @@ ATF_TC_BODY(choice, tc)
 	fake_stop();
 }
 
+/* What is no answer is answered by what there is, once, and by the question. */
+ATF_TC_WITHOUT_HEAD(choice_helps);
+ATF_TC_BODY(choice_helps, tc)
+{
+	static const char *const	asks[] = { "?\r", "h\r", "what\r" };
+	struct pty			p;
+	const char			*at;
+	size_t				i;
+
+	fake_start("changes");
+	for (i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+		start(&p, "run", "exit:9", NULL);
+		p.answers = true;
+		pty_expect(&p, "[a/d/K/v] ");
+		pty_say(&p, asks[i]);
+		pty_expect(&p, "apply: land them in the real files; "
+		    "discard: drop them; keep: leave them for later; view: "
+		    "show them\r\n");
+		pty_expect(&p, "[a/d/K/v] ");
+		pty_say(&p, asks[i]);
+		pty_expect(&p, "[a/d/K/v] ");
+		pty_say(&p, "d\r");
+		pty_expect(&p, "[y/N] ");
+		pty_say(&p, "?\r");
+		pty_expect(&p, "yes: do it; no: leave all as it is\r\n");
+		pty_expect(&p, "[y/N] ");
+		pty_say(&p, "n\r");
+		ends(&p, 9);
+		at = strstr(p.out, "apply: land");
+		ATF_CHECK(at != NULL && strstr(at + 1, "apply: land") == NULL);
+		not_asked("^APPLY\\|^DISCARD\\|^discard 1");
+		pty_free(&p);
+	}
+	fake_stop();
+}
+
 /* A discard is asked once more; only a yes is one. */
 static void
 discard(const char *answer, bool gone)
@@ -934,6 +970,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, terminated);
 	ATF_TP_ADD_TC(tp, stopped);
 	ATF_TP_ADD_TC(tp, choice);
+	ATF_TP_ADD_TC(tp, choice_helps);
 	ATF_TP_ADD_TC(tp, choice_discards);
 	ATF_TP_ADD_TC(tp, choice_gone);
 	ATF_TP_ADD_TC(tp, choice_hangup);
