@@ -54,7 +54,7 @@ static const struct command commands[] = {
 	    "[SESSION]", 0, 1, false, EXIT_OTHER, "end it at once" },
 	{ "resume", resume_main, OPTION(KEEP) | OPTION(RAW),
 	    "[SESSION] [-- COMMAND [WORD...]]", 0, -1, false, EXIT_RUN,
-	    "its command again, or another, over what it changed" },
+	    "its command again, or another from now on, over its changes" },
 	{ "explain", explain_main, SEEN | OPTION(JSON),
 	    "PATH [SESSION]", 1, 2, false, EXIT_OTHER,
 	    "what a session sees at a path, and why" },
