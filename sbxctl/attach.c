@@ -63,7 +63,7 @@ attach_main(struct options *opts)
 		    "terminal: for a command through pipes there is \"sbxctl "
 		    "exec\"");
 	c = conn_open();
-	sid = session_find_live(c, opts->argv[0]);
+	sid = session_find(c, opts->argv[0], PICK_LIVE);
 	attach_join(c, sid);
 	relay_run(c, &how, &end);
 	/* What comes next finds the session ended, though another one that is

@@ -107,16 +107,16 @@ column_cut(const char *s, size_t width, bool path)
 }
 
 void
-column_put(const char *s, size_t width, bool path, bool last)
+column_put(FILE *fp, const char *s, size_t width, bool path, bool last)
 {
 	char	*text = column_cut(s, width, path);
 	size_t	 n = column_width(text);
 
-	fputs(text, stdout);
+	fputs(text, fp);
 	if (last)
-		putchar('\n');
+		fputc('\n', fp);
 	else
-		printf("%*s", (int)(width > n ? width - n : 0) + COLUMN_GAP,
-		    "");
+		fprintf(fp, "%*s", (int)(width > n ? width - n : 0) +
+		    COLUMN_GAP, "");
 	free(text);
 }

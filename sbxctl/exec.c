@@ -97,7 +97,7 @@ exec_main(struct options *opts)
 	    (size_t)(opts->argc - (argv - opts->argv)));
 	run_terminal(&how);
 	c = conn_open();
-	sid = session_find(c, opts->argv[0]);
+	sid = session_find(c, opts->argv[0], PICK_LIVE);
 	exec_send(c, sid, opts, argv, &how);
 	free(sid);
 	exec_start(c);

@@ -87,7 +87,7 @@ explain_main(struct options *opts)
 		explain_here(opts, &body);
 	c = conn_open();
 	if (opts->argc == 2)
-		body.session = session_find(c, opts->argv[1]);
+		body.session = session_find(c, opts->argv[1], PICK_ONE);
 	conn_send(c, MSG_EXPLAIN, &body);
 	conn_expect(c, MSG_EXPLAINED, &msg, CONN_SHORT_MS);
 	conn_expect(c, MSG_END, &end, CONN_SHORT_MS);

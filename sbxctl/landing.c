@@ -139,7 +139,7 @@ apply_main(struct options *opts)
 		    "DIGEST, as \"sbxctl changes\" prints it, or --yes for "
 		    "what is there now");
 	c = conn_open();
-	sid = session_find(c, opts->argv[0]);
+	sid = session_find(c, opts->argv[0], PICK_ONE);
 	session_roots(c, sid, &roots);
 	root = session_root("apply", sid, &roots, opts->root);
 	progress_allow(!opts->json);
@@ -167,7 +167,7 @@ discard_session(struct conn *c, const struct options *opts, int *first)
 
 	*first = 0;
 	if (opts->before == 0 || (sid = session_try(c, opts->argv[0])) == NULL)
-		return (session_find(c, NULL));
+		return (session_find(c, NULL, PICK_ONE));
 	if (strlen(opts->argv[0]) < strlen(sid) &&
 	    lstat(opts->argv[0], &st) == 0)
 		fail("discard: %s: session %s, or the file of that name: "

@@ -11,7 +11,7 @@ static int
 life_end(struct options *opts, uint32_t type)
 {
 	struct conn	*c = conn_open();
-	char		*sid = session_find(c, opts->argv[0]);
+	char		*sid = session_find(c, opts->argv[0], PICK_LIVE);
 	struct m_SID	 body = { .session = sid };
 	struct msg	 msg;
 
@@ -89,7 +89,7 @@ resume_main(struct options *opts)
 	body.cols = how.cols;
 	c = conn_open();
 	body.session = session_find(c, opts->before == 1 ? opts->argv[0] :
-	    NULL);
+	    NULL, PICK_ENDED);
 	resume_ask(c, &body, &msg);
 	if (session_waited(c, body.session, &msg))
 		resume_ask(c, &body, &msg);

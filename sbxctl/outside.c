@@ -72,7 +72,7 @@ outside_main(struct options *opts)
 		fail_usage("changes: --outside and --repo %s: give one of "
 		    "them", opts->root);
 	c = conn_open();
-	sid = session_find(c, opts->argv[0]);
+	sid = session_find(c, opts->argv[0], PICK_NEWEST);
 	outside_get(c, sid, &out);
 	out_form(opts)->outside(&out);
 	free(sid);

@@ -437,7 +437,7 @@ static int
 review_main(struct options *opts, const char *command, uint32_t type)
 {
 	struct conn	*c = conn_open();
-	char		*sid = session_find(c, opts->argv[0]);
+	char		*sid = session_find(c, opts->argv[0], PICK_NEWEST);
 	struct roots	 roots;
 	struct reviews	 all;
 	const char	*root;
@@ -564,7 +564,7 @@ patch_main(struct options *opts)
 		    "bytes: give -o FILE, or a pipe behind -o -; \"sbxctl "
 		    "diff\" shows it", opts->file);
 	c = conn_open();
-	sid = session_find(c, opts->argv[0]);
+	sid = session_find(c, opts->argv[0], PICK_NEWEST);
 	session_roots(c, sid, &roots);
 	progress_allow(!opts->json);
 	body.session = sid;

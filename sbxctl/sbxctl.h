@@ -221,7 +221,7 @@ void	 project_missing(const char *option, const struct words *,
 	    const struct strv *paths, const char *then);
 
 /*
- * session.c: the session that a word, or the current folder, means.
+ * session.c, pick.c: the session that a word, or the current folder, means.
  */
 struct sessions {
 	size_t		 n;
@@ -230,10 +230,11 @@ struct sessions {
 
 void	sessions_get(struct conn *, struct sessions *);
 void	sessions_free(struct sessions *);
+/* Of several: none, it has to be named; the newest, to look at it; the only one
+ * that runs; the only one that has ended. */
+enum pick { PICK_ONE, PICK_NEWEST, PICK_LIVE, PICK_ENDED };
 /* Its id, malloc'ed; word NULL: by the current folder. Fails else. */
-char	*session_find(struct conn *, const char *word);
-/* The same of those that run, where word is NULL. */
-char	*session_find_live(struct conn *, const char *word);
+char	*session_find(struct conn *, const char *word, enum pick);
 /* Like session_find, but NULL where the word is no session's. */
 char	*session_try(struct conn *, const char *word);
 /* Its roots, malloc'ed. */
@@ -550,6 +551,8 @@ void	text_said(const char *key, const char *value);
 void	text_sessions(const struct sessions *);		/* text_session.c */
 void	text_session(const struct m_SESSION *);
 void	text_ended(const struct m_SESSION *);
+/* Those that are to be told apart: the first few on stderr, a line each. */
+void	text_choices(const struct m_SESSION *const *, size_t);
 /* "killed by uid:0", which is all that sbxd knows, with the name that the user
  * has here; malloc'ed. */
 char	*text_names(const char *);
@@ -558,7 +561,7 @@ char	*text_names(const char *);
 size_t	column_wider(size_t width, const char *s);
 /* s in its column, cut to it at its end or, a path, at its beginning; last: the
  * line ends with it. */
-void	column_put(const char *s, size_t width, bool path, bool last);
+void	column_put(FILE *, const char *s, size_t width, bool path, bool last);
 /* text_life.c */
 void	text_usages(const struct usages *);
 void	text_explained(const struct m_EXPLAINED *, const char *sid);

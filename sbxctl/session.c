@@ -1,5 +1,5 @@
 /*
- * ls, show, rm; and which session a word, or the current folder, means.
+ * ls, show, rm; and what is asked of a session.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -9,9 +9,8 @@
 #include "../common/path.h"
 #include "sbxctl.h"
 
-/* Of several sessions that are meant, so many ids are told: one line. */
-#define LIST_IDS	3
-#define LIST_SIZE	128
+/* Of several roots that are meant, so many are told: one line. */
+#define LIST_ROOTS	3
 
 static bool
 sessions_take(void *ctx, struct msg *msg)
@@ -44,199 +43,6 @@ sessions_free(struct sessions *all)
 		msg_free(&all->msgs[i]);
 	free(all->msgs);
 	memset(all, 0, sizeof(*all));
-}
-
-static const struct m_SESSION *
-sessions_at(const struct sessions *all, size_t i)
-{
-	return (all->msgs[i].body);
-}
-
-/* By the beginning of its id, else by its whole name. */
-static bool
-session_matches(const struct m_SESSION *s, const char *word, bool name)
-{
-	if (name)
-		return (s->name != NULL && strcmp(s->name, word) == 0);
-	return (strncmp(s->session, word, strlen(word)) == 0);
-}
-
-static bool
-session_here(const struct m_SESSION *s, const char *cwd, bool unused)
-{
-	size_t	i;
-
-	(void)unused;
-	for (i = 0; i < s->more.n; i++)
-		if (path_within(s->more.v[i], cwd))
-			return (true);
-	return (path_within(s->project, cwd));
-}
-
-typedef bool	match_fn(const struct m_SESSION *, const char *, bool);
-
-/* How many match; the first ones' ids in list, the last one's in *sid. */
-static size_t
-session_count(const struct sessions *all, match_fn *match, const char *what,
-    bool name, const char **sid, char list[LIST_SIZE])
-{
-	size_t	i, n = 0;
-	char	more[LIST_SIZE];
-
-	list[0] = '\0';
-	for (i = 0; i < all->n; i++) {
-		if (!match(sessions_at(all, i), what, name))
-			continue;
-		*sid = sessions_at(all, i)->session;
-		if (n++ >= LIST_IDS)
-			continue;
-		strlcat(list, n == 1 ? "" : ", ", LIST_SIZE);
-		strlcat(list, *sid, LIST_SIZE);
-	}
-	if (n > LIST_IDS) {
-		snprintf(more, sizeof(more), "; %zu in all: sbxctl ls", n);
-		strlcat(list, more, LIST_SIZE);
-	}
-	return (n);
-}
-
-/* Nothing of it waits for anybody. */
-static bool
-session_is_through(struct conn *c, const struct m_SESSION *s)
-{
-	size_t	i;
-
-	if (strcmp(s->state, "failed") == 0)
-		return (true);
-	if (strcmp(s->state, "ended") != 0 || review_waits(c, s->session,
-	    s->more.n > 0 ? s->project : NULL))
-		return (false);
-	for (i = 0; i < s->more.n; i++)
-		if (review_waits(c, s->session, s->more.v[i]))
-			return (false);
-	return (true);
-}
-
-/* Of several the only one that is not through: what has landed stays until it
- * is removed, and the next session is the one that is meant. */
-static char *
-session_of_several(struct conn *c, const struct sessions *all,
-    const char *cwd)
-{
-	const struct m_SESSION	*s;
-	char			*found = NULL;
-	size_t			 i;
-
-	for (i = 0; i < all->n; i++) {
-		s = sessions_at(all, i);
-		if (!session_here(s, cwd, false) || session_is_through(c, s))
-			continue;
-		if (found != NULL) {
-			free(found);
-			return (NULL);
-		}
-		found = copy(s->session);
-	}
-	return (found);
-}
-
-static char *
-session_of_folder(struct conn *c, const struct sessions *all)
-{
-	char		 list[LIST_SIZE], *cwd = project_cwd(), *found = NULL;
-	const char	*sid;
-	size_t		 n;
-
-	n = session_count(all, session_here, cwd, false, &sid, list);
-	if (n == 1)
-		found = copy(sid);
-	else if (n == 0)
-		fail("%s: no session has this folder as its project: name "
-		    "one, \"sbxctl ls\" lists them", cwd);
-	else if ((found = session_of_several(c, all, cwd)) == NULL)
-		fail("%s: the project of several sessions: name one: %s", cwd,
-		    list);
-	free(cwd);
-	return (found);
-}
-
-/* NULL where there is none; fails where there are several. */
-static char *
-session_of_word(const struct sessions *all, const char *word)
-{
-	char		 list[LIST_SIZE];
-	const char	*sid;
-	size_t		 n;
-
-	if (*word == '\0')
-		return (NULL);
-	n = session_count(all, session_matches, word, false, &sid, list);
-	if (n == 0)
-		n = session_count(all, session_matches, word, true, &sid,
-		    list);
-	if (n > 1)
-		fail("%s: stands for several sessions: name one: %s", word,
-		    list);
-	return (n == 1 ? copy(sid) : NULL);
-}
-
-char *
-session_try(struct conn *c, const char *word)
-{
-	struct sessions	 all;
-	char		*sid;
-
-	sessions_get(c, &all);
-	sid = session_of_word(&all, word);
-	sessions_free(&all);
-	return (sid);
-}
-
-/* Leaves those that have ended out. */
-static void
-sessions_live(struct sessions *all)
-{
-	size_t	i, n = 0;
-
-	for (i = 0; i < all->n; i++)
-		if (strcmp(sessions_at(all, i)->state, "running") == 0)
-			all->msgs[n++] = all->msgs[i];
-		else
-			msg_free(&all->msgs[i]);
-	all->n = n;
-}
-
-static char *
-session_pick(struct conn *c, const char *word, bool live)
-{
-	struct sessions	 all;
-	char		*sid;
-
-	if (word != NULL && *word == '\0')
-		fail("an empty session: name one by its id or name, \"sbxctl "
-		    "ls\" lists them");
-	sessions_get(c, &all);
-	if (live)
-		sessions_live(&all);
-	sid = word == NULL ? session_of_folder(c, &all) :
-	    session_of_word(&all, word);
-	sessions_free(&all);
-	if (sid == NULL)
-		fail("%s: no session's id begins so, and none has that name: "
-		    "\"sbxctl ls\" lists them", word);
-	return (sid);
-}
-
-char *
-session_find(struct conn *c, const char *word)
-{
-	return (session_pick(c, word, false));
-}
-
-char *
-session_find_live(struct conn *c, const char *word)
-{
-	return (session_pick(c, word, word == NULL));
 }
 
 static void
@@ -283,7 +89,7 @@ roots_list(const struct roots *roots)
 	size_t	 i, size;
 	FILE	*fp = need(open_memstream(&text, &size));
 
-	for (i = 0; i < roots->n && i < LIST_IDS; i++)
+	for (i = 0; i < roots->n && i < LIST_ROOTS; i++)
 		fprintf(fp, "%s%s", i == 0 ? "" : i + 1 == roots->n ?
 		    " or " : ", ", roots->v[i]);
 	if (i < roots->n)
@@ -371,7 +177,7 @@ int
 show_main(struct options *opts)
 {
 	struct conn	*c = conn_open();
-	char		*sid = session_find(c, opts->argv[0]);
+	char		*sid = session_find(c, opts->argv[0], PICK_NEWEST);
 	struct msg	 msg;
 
 	session_show(c, sid, &msg);
@@ -458,7 +264,7 @@ int
 rm_main(struct options *opts)
 {
 	struct conn	*c = conn_open();
-	char		*sid = session_find(c, opts->argv[0]);
+	char		*sid = session_find(c, opts->argv[0], PICK_ONE);
 	char		*warning;
 	struct msg	 msg;
 

@@ -57,7 +57,7 @@ du_main(struct options *opts)
 	struct m_DU	 body = { .session = NULL };
 
 	if (all.one)
-		body.session = sid = session_find(c, opts->argv[0]);
+		body.session = sid = session_find(c, opts->argv[0], PICK_ONE);
 	conn_collect(c, MSG_DU, &body, CONN_REVIEW_MS, usage_take, &all);
 	out_form(opts)->usages(&all);
 	free(sid);

@@ -169,12 +169,46 @@ text_sessions(const struct sessions *all)
 	for (i = 0; i < n; i++) {
 		row = cells + i * LS_COLUMNS;
 		for (j = 0; j < LS_COLUMNS; j++)
-			column_put(row[j], width[j], j == LS_PROJECT, j ==
-			    LS_COLUMNS - 1);
+			column_put(stdout, row[j], width[j], j == LS_PROJECT,
+			    j == LS_COLUMNS - 1);
 		for (j = 0; j < LS_COLUMNS; j++)
 			free(row[j]);
 	}
 	free(cells);
+}
+
+/* So many are listed, and so much of a command. */
+#define CHOICES		5
+#define CHOICE_COMMAND	40
+
+void
+text_choices(const struct m_SESSION *const *v, size_t n)
+{
+	char	*cells[CHOICES][LS_COLUMNS];
+	size_t	 width[LS_COLUMNS] = { 0 }, i, j;
+	size_t	 rows = n < CHOICES ? n : CHOICES;
+
+	for (i = 0; i < rows; i++) {
+		text_cells(v[i], cells[i]);
+		for (j = 0; j < LS_COLUMNS; j++)
+			width[j] = column_wider(width[j], cells[i][j]);
+	}
+	if (width[LS_NAME] > LS_NAMES)
+		width[LS_NAME] = LS_NAMES;
+	if (width[LS_COMMAND] > CHOICE_COMMAND)
+		width[LS_COMMAND] = CHOICE_COMMAND;
+	for (i = 0; i < rows; i++) {
+		fputs("  ", stderr);
+		for (j = 0; j < LS_COLUMNS; j++) {
+			if (j != LS_USER && j != LS_PROJECT)
+				column_put(stderr, cells[i][j], width[j],
+				    false, j == LS_COMMAND);
+			free(cells[i][j]);
+		}
+	}
+	if (rows < n)
+		fprintf(stderr, "  and %zu more: \"sbxctl ls\" lists them\n",
+		    n - rows);
 }
 
 /* Where "uid:N" stands as a word of its own. NULL: nowhere. */

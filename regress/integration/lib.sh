@@ -353,14 +353,14 @@ int_wait_file() {
 }
 
 # int_refused STATUS TEXT COMMAND...: ends so, says nothing on stdout, and one
-# line on stderr that has the text.
+# line on stderr, without a list below it, and the text.
 int_refused() {
 	int_status=$1 int_text=$2
 	shift 2
 	int_got=0
 	"$@" >refused.out 2>refused.err </dev/null || int_got=$?
 	if [ "$int_got" -ne "$int_status" ] || [ -s refused.out ] ||
-	    [ "$(wc -l <refused.err)" -ne 1 ] ||
+	    [ "$(grep -c -v '^  ' refused.err)" -ne 1 ] ||
 	    ! grep -q -F -e "$int_text" refused.err; then
 		echo "status $int_got, stdout:" >&2
 		cat refused.out >&2

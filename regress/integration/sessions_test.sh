@@ -77,8 +77,10 @@ named_body()
 	run --keep --name beta -- true 2>err
 	int_kept err
 	c=$sid
-	int_refused 1 "$b" sh -c "cd $P && sbxctl show"
-	int_refused 1 "$c" sh -c "cd $P && sbxctl show"
+	atf_check -o match:"^session *$c" -e match:'the newest of 2' \
+	    sh -c "cd $P && sbxctl show"
+	int_refused 1 "$b" sh -c "cd $P && sbxctl rm"
+	int_refused 1 "$c" sh -c "cd $P && sbxctl rm"
 	# Shortened to the first letters that are one session's only.
 	atf_check -o match:"^session *$a" sbxctl show alpha
 	int_refused 1 beta sbxctl show beta
@@ -125,7 +127,7 @@ again_one()
 	atf_check -o match:"^session  *$sid" here sbxctl show
 	# One that runs counts, and two that wait are two.
 	int_live live sh -c 'echo 3 >three; exec cat'
-	int_refused 1 'of several sessions: name one: ' here sbxctl diff
+	int_refused 1 'of several sessions: name one:' here sbxctl apply --yes
 	atf_check -o ignore sbxctl rm --discard "$(sbxctl ls |
 	    awk -v p="$P" -v one="$one" 'index($0, p) && /ended/ && $1 != one {
 	    print $1 }')"
@@ -134,7 +136,7 @@ again_one()
 	exec 9>&-
 	wait "$live" || :
 	# Where all are through it is not said which is meant.
-	int_refused 1 'of several sessions' here sbxctl show
+	int_refused 1 'of several sessions' here sbxctl rm
 	atf_check -o ignore sbxctl rm "$one"
 	atf_check -o ignore sbxctl rm "$sid"
 }

@@ -20,7 +20,9 @@
  *	names	one has a name that a shell would not like
  *	none	there is no session
  *	wide	the first one's name, user, project and command are long
- *	three	of the first one's project are three, many: five
+ *	three	of the first one's project are three, many: five, more: six
+ *	alone	there is but the first one
+ *	live	the last one runs, and its project's others are called as it
  */
 #include <sys/prctl.h>
 #include <sys/socket.h>

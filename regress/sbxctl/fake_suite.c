@@ -14,7 +14,7 @@
 #define SID_THIRD	"zzzz22223333"
 /* Further ones of the first one's project, where there are to be many. */
 #define SID_MORE	"mmmm22222222", "mmmm33333333", "mmmm44444444", \
-			"mmmm55555555"
+			"mmmm55555555", "mmmm66666666"
 
 static const uint8_t	digest[LIMIT_DIGEST] = {
 	0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa,
@@ -56,6 +56,26 @@ strv(const char *const *v)
 	return (out);
 }
 
+static int
+sessions(void)
+{
+	if (fake_does("none"))
+		return (0);
+	if (fake_does("alone"))
+		return (1);
+	if (fake_does("three"))
+		return (5);
+	return (fake_does("more") ? 8 : fake_does("many") ? 7 : 3);
+}
+
+static void
+runs(struct m_SESSION *s)
+{
+	s->state = "running";
+	s->exited = false;
+	s->ended = 0;
+}
+
 static struct m_SESSION
 session_of(int i)
 {
@@ -72,6 +92,13 @@ session_of(int i)
 
 	if (i == 0)
 		s.name = "one";
+	/* The last one runs, of several of one name. */
+	if (fake_does("live")) {
+		if (i > 2)
+			s.name = "one";
+		if (i + 1 == sessions())
+			runs(&s);
+	}
 	if (i == 0 || i > 2)
 		s.project = s.cwd = project != NULL ? project : "/nowhere";
 	if (i == 0 && fake_does("wide")) {
@@ -94,21 +121,9 @@ session_of(int i)
 		s.project = "/data/\377\033[31m";
 		s.argv = strv(argv_bytes);
 		s.network = "none";
-		s.state = "running";
-		s.exited = false;
-		s.ended = 0;
+		runs(&s);
 	}
 	return (s);
-}
-
-static int
-sessions(void)
-{
-	if (fake_does("none"))
-		return (0);
-	if (fake_does("three"))
-		return (5);
-	return (fake_does("many") ? 7 : 3);
 }
 
 static void
@@ -343,6 +358,18 @@ on_doctor(struct imsgbuf *ib, struct msg *msg)
 	fake_send(ib, MSG_END, msg->id, NULL);
 }
 
+/* JOIN and EXEC, as far as to whom. */
+static void
+on_enter(struct imsgbuf *ib, struct msg *msg)
+{
+	const struct m_SID	*join = msg->body;
+	const struct m_EXEC	*exec = msg->body;
+
+	fake_asked("sid %s", msg->type == MSG_JOIN ? join->session :
+	    exec->session);
+	fake_error(ib, msg->id, "protocol.broken", "not here");
+}
+
 void
 fake_suite(struct imsgbuf *ib, struct msg *msg)
 {
@@ -371,6 +398,10 @@ fake_suite(struct imsgbuf *ib, struct msg *msg)
 		break;
 	case MSG_REMOVE:
 		on_remove(ib, msg);
+		break;
+	case MSG_JOIN:
+	case MSG_EXEC:
+		on_enter(ib, msg);
 		break;
 	case MSG_DOCTOR:
 		on_doctor(ib, msg);

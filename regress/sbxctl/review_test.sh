@@ -93,9 +93,11 @@ ids_body() {
 	for w in aaaabbbbcccc aaaab one z; do
 		atf_check -o match:'^session ' sbxctl show "$w"
 	done
-	atf_check -s exit:1 -o empty \
-	    -e inline:'sbxctl: aaaa: stands for several sessions: name one: aaaabbbbcccc, aaaaddddeeee\n' \
-	    sbxctl show aaaa
+	# What its order leaves open: the later one of a list is newer.
+	printf '%s\n' 'sbxctl: aaaa: stands for several sessions: name one:' \
+	    "  aaaaddddeeee  -    ended 3  sh -c 'tail -1 /etc/hosts  /x /' 'a<U..." \
+	    "  aaaabbbbcccc  one  ended 3  make 'all the things'" >want
+	atf_check -s exit:1 -o empty -e file:want env LC_ALL=C sbxctl show aaaa
 	atf_check -s exit:1 -o empty -e match:'^sbxctl: xyz: no session.s id begins so' \
 	    sbxctl show xyz
 	atf_check -s exit:1 -o empty -e match:'^sbxctl: on: no session' \
@@ -115,25 +117,85 @@ ids_body() {
 	sbx_fake_stop
 }
 
-# Which ones are meant, where none is named: three at most.
+# Which ones are meant, where none is named: five, the newest first.
 atf_test_case several
 several_body() {
-	three='aaaabbbbcccc, mmmm22222222, mmmm33333333'
 	mkdir -p "$SBX_SCRATCH/project"
 	cd "$SBX_SCRATCH/project" || exit 1
+	make="ended 3  make 'all the things'"
 	fake_start three
-	atf_check -s exit:1 -o empty \
-	    -e inline:"sbxctl: $SBX_SCRATCH/project: the project of several sessions: name one: $three\n" \
-	    sbxctl show
+	printf '%s\n' \
+	    "sbxctl: $SBX_SCRATCH/project: the project of several sessions: name one:" \
+	    "  mmmm33333333  -    $make" "  mmmm22222222  -    $make" \
+	    "  aaaabbbbcccc  one  $make" >want
+	for c in apply\ --yes discard\ --yes rm resume; do
+		case $c in
+		resume)	status=125 ;;
+		*)	status=1 ;;
+		esac
+		atf_check -s exit:$status -o empty -e file:want sbxctl $c
+	done
+	! grep -q -e '^APPLY' -e '^DISCARD' -e '^REMOVE' -e '^RESUME' \
+	    "$SBX_STATE/asked" || atf_fail "$(cat "$SBX_STATE/asked")"
+	# What only looks takes the newest, and says so.
+	for c in show changes diff 'patch -o -'; do
+		atf_check -o match:. \
+		    -e inline:'sbxctl: session mmmm33333333 is taken, the newest of 3 of this folder: "sbxctl ls" lists them\n' \
+		    sbxctl $c
+	done
+	atf_check -o match:'^session   mmmm33333333$' -e ignore sbxctl show
 	sbx_fake_stop
 	fake_start many
-	atf_check -s exit:1 -o empty \
-	    -e inline:"sbxctl: $SBX_SCRATCH/project: the project of several sessions: name one: $three; 5 in all: sbxctl ls\n" \
-	    sbxctl show
-	atf_check -s exit:1 -o empty \
-	    -e inline:'sbxctl: m: stands for several sessions: name one: mmmm22222222, mmmm33333333, mmmm44444444; 4 in all: sbxctl ls\n' \
-	    sbxctl show m
+	atf_check -s exit:1 -o empty -e match:'^  mmmm55555555  -  ' \
+	    -e match:'^  mmmm22222222  -  ' -e not-match:'more' sbxctl show m
 	atf_check -o match:'^session   mmmm55555555$' sbxctl show mmmm5
+	sbx_fake_stop
+	fake_start 'many more'
+	atf_check -s exit:1 -o empty -e match:'^  and 1 more: "sbxctl ls"' \
+	    -e match:'^  mmmm22222222' -e not-match:'aaaabbbbcccc' sbxctl rm
+	sbx_fake_stop
+}
+
+# Whom stop, kill, attach and exec are for runs, and resume's has ended; what
+# else has the same name, or the folder, is in nobody's way.
+atf_test_case states
+states_body() {
+	mkdir -p "$SBX_SCRATCH/project"
+	cd "$SBX_SCRATCH/project" || exit 1
+	fake_start
+	for c in stop kill; do
+		atf_check -s exit:1 -o empty \
+		    -e inline:"sbxctl: $SBX_SCRATCH/project: no session of this folder runs: session aaaabbbbcccc has ended: \"sbxctl resume aaaabbbbcccc\" starts it again\n" \
+		    sbxctl $c
+	done
+	# One that is named the suite answers for.
+	atf_check -o match:'^session aaaabbbbcccc: ended 3' sbxctl stop one
+	sbx_fake_stop
+	fake_start 'three live'
+	for c in stop kill 'stop one' 'kill one'; do
+		atf_check -o match:'^session mmmm33333333: running' sbxctl $c
+	done
+	echo end >script
+	for c in 'attach one' attach; do
+		: >"$SBX_STATE/asked"
+		"$SBX_BUILDDIR/regress/integration/pty" script sbxctl $c || :
+		grep -q '^sid mmmm33333333$' "$SBX_STATE/asked" ||
+		    atf_fail "$c: $(cat "$SBX_STATE/asked")"
+	done
+	: >"$SBX_STATE/asked"
+	atf_check -s exit:125 -e ignore sbxctl exec one true
+	grep -q '^sid mmmm33333333$' "$SBX_STATE/asked" ||
+	    atf_fail "$(cat "$SBX_STATE/asked")"
+	: >"$SBX_STATE/asked"
+	# Two of that name have ended.
+	atf_check -s exit:125 -e match:'several sessions: name one:' \
+	    -e match:'^  mmmm22222222  one  ended' \
+	    -e not-match:mmmm33333333 sbxctl resume one
+	sbx_fake_stop
+	fake_start 'alone live'
+	atf_check -s exit:125 -o empty \
+	    -e match:'no session of this folder has ended: session aaaabbbbcccc runs: "sbxctl stop aaaabbbbcccc" ends it$' \
+	    sbxctl resume
 	sbx_fake_stop
 }
 
@@ -438,6 +500,7 @@ atf_init_test_cases() {
 	atf_add_test_case show
 	atf_add_test_case ids
 	atf_add_test_case several
+	atf_add_test_case states
 	atf_add_test_case changes
 	atf_add_test_case stripped
 	atf_add_test_case progress
