@@ -195,8 +195,6 @@ extern struct sbxd	sbxd;
 /* sbxd_start.c: all that is done as root, in order; fatal on failure. */
 void		 start_powers(void);
 void		 start_state(void);
-/* Says who holds the state, and makes nothing. */
-void		 start_none(void);
 /* To who started an embedded suite: one listens on that socket. */
 void		 ready_tell(const char *path);
 void		 start_uids(void);
@@ -209,6 +207,15 @@ void		 start_confine(void);
  * its fd 3. With an argument it prints for us: it keeps our stdout. */
 int		 start_program(const char *name, const char *argv1, int cgroup,
 		    pid_t *);
+/* sbxd_where.c: says who holds the state, and makes nothing. */
+void		 start_none(void);
+/* The state is ours from now on, and says where we listen; or does not return.
+ * An embedded one waits for another to end, or to listen. */
+void		 where_take(int state, int lock);
+/* A socket's address by its folder, whose descriptor is returned; -1. */
+int		 where_name(const char *path, struct sockaddr_un *);
+/* Does anybody there? errno if not. */
+bool		 where_listens(const struct sockaddr_un *);
 /* sbxd_conf.c: conf's settings into sbxd.conf; print: sbxd -nv. */
 void		 conf_run(bool print);
 

@@ -2,7 +2,6 @@
  * What sbxd does while it is root, in order: state folder and its lock, the
  * socket, the helpers, and then giving up all of it.
  */
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -19,6 +18,7 @@
 
 #include "../common/log.h"
 #include "../common/path.h"
+#include "../common/state.h"
 #include "drop.h"
 #include "mode.h"
 #include "outside.h"
@@ -29,9 +29,6 @@
 
 #define RUN_DIR		"/run/sbx"
 #define GROUP_DEFAULT	"sbx"
-/* In the state's folder, which is its owner's: who holds the lock says there
- * where it listens. */
-#define WHERE_FILE	"sbxd.where"
 
 /* What the helpers keep, spawn gives to a session's start, and drop_to itself
  * takes: told at once, not by whichever helper is the first to miss it. */
@@ -104,65 +101,6 @@ log_embedded(int state)
 	close(fd);
 }
 
-static void
-where_write(int state)
-{
-	char	line[LIMIT_PATH + 2];
-	int	fd, n;
-
-	n = snprintf(line, sizeof(line), "%s\n", sbxd.conf.socket);
-	fd = openat(state, WHERE_FILE, O_WRONLY | O_CREAT | O_TRUNC |
-	    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd == -1 || write(fd, line, (size_t)n) != n)
-		fatal("%s/" WHERE_FILE, sbxd.conf.state);
-	close(fd);
-}
-
-/* "" where it does not say so, or not yet. */
-static void
-where_read(int state, char *out, size_t size)
-{
-	struct stat	st;
-	char		line[LIMIT_PATH + 2] = "";
-	ssize_t		n = -1;
-	int		fd;
-
-	out[0] = '\0';
-	fd = openat(state, WHERE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-	    O_CLOEXEC);
-	if (fd == -1)
-		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    st.st_uid == mode_owner())
-		n = read(fd, line, sizeof(line));
-	close(fd);
-	if (n <= 1 || line[n - 1] != '\n')
-		return;
-	line[n - 1] = '\0';
-	if (strlen(line) == (size_t)n - 1 && path_is_canonical(line))
-		strlcpy(out, line, size);
-}
-
-/* sbxctl, which started us to have a suite, is sent to the one that is there:
- * it looks where suites are by default, and the configuration may say
- * otherwise. */
-static void __attribute__((noreturn))
-where_other(int state)
-{
-	char	sock[LIMIT_PATH + 1];
-
-	where_read(state, sock, sizeof(sock));
-	if (sbxd.conf.embedded && sock[0] != '\0') {
-		log_info("another sbxd runs on %s: its socket is %s",
-		    sbxd.conf.state, sock);
-		ready_tell(sock);
-		exit(0);
-	}
-	fatalx("another sbxd runs on %s%s%s: stop it, or name another state "
-	    "by SBX_STATE", sbxd.conf.state, sock[0] != '\0' ? ", its socket "
-	    "is " : "", sock);
-}
-
 void
 start_state(void)
 {
@@ -172,36 +110,13 @@ start_state(void)
 	if (sbxd.conf.embedded)
 		log_embedded(state);
 	sbxd.dir = folder_below(state, "sbxd");
-	lock = openat(sbxd.dir, "lock", O_RDWR | O_CREAT | O_NOFOLLOW |
+	lock = openat(state, STATE_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW |
 	    O_CLOEXEC, 0600);
 	if (lock == -1)
-		fatal("%s/sbxd/lock", sbxd.conf.state);
+		fatal("%s/" STATE_LOCK, sbxd.conf.state);
 	/* Kept open, and with it the lock, for as long as we live. */
-	if (flock(lock, LOCK_EX | LOCK_NB) == -1) {
-		if (errno != EWOULDBLOCK)
-			fatal("locking %s", sbxd.conf.state);
-		where_other(state);
-	}
-	where_write(state);
+	where_take(state, lock);
 	close(state);
-}
-
-/* One that has ended has said so, too: who asks finds that nobody listens. */
-void
-start_none(void)
-{
-	char	sock[LIMIT_PATH + 1] = "";
-	int	state;
-
-	state = open(sbxd.conf.state, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-	    O_CLOEXEC);
-	if (state != -1) {
-		where_read(state, sock, sizeof(sock));
-		close(state);
-	}
-	if (sock[0] == '\0')
-		fatalx("no sbxd runs on %s: start one", sbxd.conf.state);
-	ready_tell(sock);
 }
 
 /* Where the workers' sockets are, bound by a name relative to it. In the state:
@@ -216,23 +131,6 @@ workers_dir(void)
 		fatal("the folder of the workers' sockets");
 	/* Kept, since it may not be opened any more later on. */
 	sbxd.workers = fd;
-}
-
-/* Another state's suite may have the same socket: who looks for that one would
- * come to us. A dead one's refuses. */
-static void
-socket_unused(const struct sockaddr_un *sun)
-{
-	int	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-		    0);
-
-	if (fd == -1)
-		fatal("a socket");
-	if (connect(fd, (const struct sockaddr *)sun, sizeof(*sun)) == 0 ||
-	    errno == EAGAIN)
-		fatalx("another suite listens on %s: stop it, or name another "
-		    "socket than that", sbxd.conf.socket);
-	close(fd);
 }
 
 static void
@@ -256,7 +154,7 @@ socket_owner(int dir, const char *name)
 void
 start_socket(void)
 {
-	struct sockaddr_un	sun = { .sun_family = AF_UNIX };
+	struct sockaddr_un	sun;
 	char			path[LIMIT_PATH + 1], base[LIMIT_PATH + 1];
 	int			dir, fd;
 
@@ -265,13 +163,13 @@ start_socket(void)
 	strlcpy(base, sbxd.conf.socket, sizeof(base));
 	if (strcmp(dirname(path), RUN_DIR) == 0)
 		close(folder_own(RUN_DIR, 0755));
-	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir == -1)
+	if ((dir = where_name(sbxd.conf.socket, &sun)) == -1)
 		fatal("the socket's folder %s", path);
-	/* By descriptor: a state's path may be longer than sun_path. */
-	snprintf(sun.sun_path, sizeof(sun.sun_path), "/proc/self/fd/%d/%.64s",
-	    dir, basename(base));
-	socket_unused(&sun);
+	/* Another state's suite may have the same socket: who looks for that
+	 * one would come to us. */
+	if (where_listens(&sun))
+		fatalx("another suite listens on %s: stop it, or name another "
+		    "socket than that", sbxd.conf.socket);
 	if (unlinkat(dir, basename(base), 0) == -1 && errno != ENOENT)
 		fatal("removing %s", sbxd.conf.socket);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

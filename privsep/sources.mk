@@ -6,7 +6,8 @@ frame_SRCS =	privsep/imsg.c privsep/peer.c privsep/proc.c privsep/drop.c \
 # Runs while building: promise sets to BPF.
 mkfilter_SRCS =	privsep/mkfilter.c privsep/promises.c
 
-sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_uids.c \
+sbxd_SRCS =	privsep/sbxd.c privsep/sbxd_start.c privsep/sbxd_where.c \
+		privsep/sbxd_uids.c \
 		privsep/sbxd_cgroup.c privsep/sbxd_outer.c privsep/sbxd_conf.c \
 		privsep/sbxd_client.c privsep/sbxd_session.c \
 		privsep/sbxd_new.c privsep/sbxd_life.c privsep/sbxd_ask.c privsep/sbxd_gc.c privsep/sbxd_worker.c \

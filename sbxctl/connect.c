@@ -22,8 +22,7 @@
 #define CONN_BUSY_TRIES	100
 #define CONN_BUSY_NS	50000000L
 
-/* One that is just starting, or just ending, holds the state so long. */
-#define CONN_OTHER_MS	15000
+#define CONN_STARTS	2
 
 static int
 conn_socket(const struct sockaddr_un *sun)
@@ -230,37 +229,25 @@ conn_find(void)
 	return (c);
 }
 
-/* Another sbxctl was first, or a suite is about to end: it, or the next one,
- * will be there in a moment. */
-static bool
-conn_other(const char *why)
-{
-	return (why == NULL || strstr(why, "another sbxd runs on ") != NULL);
-}
-
+/* An sbxd that we start waits for another one to end, or to listen. The one
+ * that it found may end before we are there, hence the second try. */
 struct conn *
 conn_ask(uint32_t type, const void *body)
 {
-	const struct timespec	 pause = { .tv_nsec = CONN_BUSY_NS };
-	struct conn		*c;
-	char			*why = NULL;
-	int			 ms;
+	struct conn	*c = conn_round(type, body);
+	char		*why;
+	int		 i;
 
-	for (ms = 0; ms < CONN_OTHER_MS; ms += CONN_BUSY_NS / 1000000) {
-		if ((c = conn_round(type, body)) != NULL)
-			return (c);
-		free(why);
-		why = suite_start();
-		if (!conn_other(why))
-			break;
-		/* One that has started is there; one that it found may end. */
-		if (why != NULL || ms > 0)
-			nanosleep(&pause, NULL);
+	for (i = 0; c == NULL && i < CONN_STARTS; i++) {
+		if ((why = suite_start()) != NULL)
+			fail("%s", why);
+		c = conn_round(type, body);
 	}
-	if (why != NULL)
-		fail("%s", why);
-	fail("%s: the suite there takes no connection: look at its log, "
-	    "sbxd.log in its state folder, or stop it", suite_last());
+	if (c == NULL)
+		fail("%s: the suite there takes no connection: look at its "
+		    "log, sbxd.log in its state folder, or stop it",
+		    suite_last());
+	return (c);
 }
 
 struct conn *

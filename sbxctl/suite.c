@@ -68,6 +68,22 @@ suite_socket(const char *dir)
 	return (path);
 }
 
+/* Where the suite on that state says that it listens, which its configuration
+ * may have put elsewhere; NULL: none runs, or it is not for us to know. */
+static char *
+suite_where(const char *state)
+{
+	char	sock[LIMIT_PATH + 1] = "";
+	int	dir = open(state, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir == -1)
+		return (NULL);
+	if (state_held(dir))
+		state_where(dir, geteuid(), sock, sizeof(sock));
+	close(dir);
+	return (sock[0] != '\0' ? copy(sock) : NULL);
+}
+
 /* A user's own suite is looked for before the machine's: who has one has
  * sessions in it. */
 size_t
@@ -79,6 +95,8 @@ suite_sockets(char *sockets[SUITE_SOCKETS])
 
 	if (state != NULL) {
 		sockets[n++] = suite_socket(state);
+		if ((sockets[n] = suite_where(state)) != NULL)
+			n++;
 		return (n);
 	}
 	if (geteuid() != 0) {
@@ -358,7 +376,7 @@ suite_find(void)
 {
 	char	*why;
 
-	/* Whoever names the state has named the socket. */
+	/* Whoever names the state has been told the socket. */
 	if (suite_state() != NULL)
 		return (false);
 	why = suite_run(false);

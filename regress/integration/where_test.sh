@@ -37,9 +37,20 @@ where_embedded()
 	where_none
 }
 
+# where_limited SHELL-WORDS: with a limit that a suite would have, too, none is
+# started, and one that has ended is none.
+where_limited()
+{
+	atf_check -s exit:1 -o empty \
+	    -e match:'^sbxctl: no suite is running, and one started here had your limit of ' \
+	    timeout 8 sh -c "$1; exec sbxctl ls"
+}
+
 # where_none: what an ended one has left is none, and nothing is started.
 where_none()
 {
+	where_limited 'ulimit -f 1000'
+	where_limited 'ulimit -t 1000'
 	soon sbxctl version
 	atf_check -o match:'^sbxctl ' -o not-match:'^sbxd ' cat soon.out
 	! pgrep -x sbxd >/dev/null || atf_fail "version has started one"
@@ -101,6 +112,61 @@ root_body()
 	echo '{ "state": "'"$SBX_SCRATCH/moved"'", "socket": "'"$SBX_SCRATCH/sock/s"'" }' \
 	    >/etc/sbx/sbxd.conf
 	where_daemon "$SBX_SCRATCH/sock/s" "$SBX_BUILDDIR/sbin/sbxd" -d
+	int_clean_check
+}
+
+# where_lost PATTERN: it runs, and is not to be found: one sbxd is started, which
+# says so, and soon.
+where_lost()
+{
+	rm -f "$SBX_STATE/sbxd.log"
+	atf_check -s exit:1 -o empty \
+	    -e match:"^sbxctl: sbxd: another sbxd runs on $SBX_STATE, and $1: stop it" \
+	    timeout 8 sbxctl ls
+	atf_check -o inline:'1\n' grep -c '' "$SBX_STATE/sbxd.log"
+}
+
+atf_test_case named
+named_head()
+{
+	atf_set descr "SBX_STATE, where the configuration puts the socket elsewhere"
+	atf_set require.user root
+	atf_set timeout 120
+}
+named_body()
+{
+	where_begin
+	int_who root
+	mkdir "$SBX_SCRATCH/sock"
+	cat >conf <<-EOT
+		{ "state": "$SBX_SCRATCH/moved", "socket": "$SBX_SCRATCH/sock/s" }
+	EOT
+	export SBX_STATE="$SBX_SCRATCH/moved"
+	where_daemon "$SBX_SCRATCH/sock/s" env -u SBX_STATE \
+	    "$SBX_BUILDDIR/sbin/sbxd" -d -f "$PWD/conf"
+	[ ! -e "$SBX_STATE/sbxd.log" ] || atf_fail "sbxctl has started one"
+	env -u SBX_STATE "$SBX_BUILDDIR/sbin/sbxd" -d -f "$PWD/conf" \
+	    </dev/null >log 2>&1 &
+	suite=$!
+	int_wait grep -q "ready on" log
+	# So do its users, who may not see who holds the lock.
+	sbx_user user
+	chmod 0666 "$SBX_SCRATCH/sock/s"
+	# shellcheck disable=SC2154
+	atf_check -o match:"^sbxd .* at $SBX_SCRATCH/sock/s\$" \
+	    sbx-as "$user" env SBX_STATE="$SBX_STATE" sbxctl version
+	# Anybody may have written what is not root's.
+	chown 34567 "$SBX_STATE/sbxd.where"
+	where_lost 'where it listens is not there'
+	chown 0 "$SBX_STATE/sbxd.where"
+	soon sbxctl ls
+	rm "$SBX_SCRATCH/sock/s"
+	where_lost "its socket $SBX_SCRATCH/sock/s is not there"
+	kill "$suite"
+	wait "$suite" || atf_fail "$(cat log)"
+	# The next one is an embedded one, where SBX_STATE says.
+	soon run -- true
+	where_ended
 	int_clean_check
 }
 
@@ -196,6 +262,7 @@ SBX_STATE=/var/lib/sbx: no suite listens there, .*, or unset SBX_STATE" \
 atf_init_test_cases()
 {
 	atf_add_test_case root
+	atf_add_test_case named
 	atf_add_test_case apart
 	atf_add_test_case user
 }
