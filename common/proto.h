@@ -185,7 +185,8 @@ struct maybe {		/* a number of which 0 is one like any other */
 	F(U64,  ms, OPT, 0)		/* from exec to the end */	\
 	F(STR,  reason, OPT, LIMIT_MESSAGE) /* why it failed or was ended */ \
 	F(STRV, notes, OPT, LIMIT_NOTES)				\
-	F(STRV, missing, OPT, LIMIT_NOTES) /* what the machine has not */
+	F(STRV, missing, OPT, LIMIT_NOTES) /* what the machine has not */ \
+	F(BOOL, outside, OPT, 0)	/* ended: it wrote outside its roots */
 
 /* sbxd -> spawn; with START comes the worker's end, with PEER the client */
 #define PROTO_FIELDS_START(F)						\
@@ -470,7 +471,9 @@ X(COUNTED,  COUNTED, ROLE_LAND | ROLE_LANDD | ROLE_SBXD, ROLE_LANDD | ROLE_SBXD 
 /* answered by OK when every EXEC before it is a process, or refused */	\
 X(SYNC,     NONE,    ROLE_SBXD | ROLE_WORKER, ROLE_WORKER | ROLE_INIT, FD_NONE, LIMIT_SMALL) \
 /* the pid namespace of the pair that waits for the next START */	\
-X(SPARE,    NONE,    ROLE_SPAWN | ROLE_SBXD, ROLE_SBXD | ROLE_MOUNTD, FD_ONE, LIMIT_SMALL)
+X(SPARE,    NONE,    ROLE_SPAWN | ROLE_SBXD, ROLE_SBXD | ROLE_MOUNTD, FD_ONE, LIMIT_SMALL) \
+/* before PRISTINE and RELEASED: something is in a layer that is no root's */ \
+X(STRAYED,  SID,     ROLE_MOUNTD, ROLE_SBXD, FD_NONE, LIMIT_SMALL)
 
 enum msg_type {
 	MSG_INVALID = 0,

@@ -86,6 +86,8 @@ bool	aside_is(int store);
 /* gitdir.c: the same, and nowhere else either, if a root's .git is no folder:
  * where git keeps what it is told inside only a review finds. */
 bool	layer_is_idle(int store);
+/* Is there, or may there be, anything in a layer that is no root's? */
+bool	layer_strayed(int store);
 /* A git folder at this path has something in the layer it lies in: 1; 0 not, or
  * that is a root's; -1 errno. */
 int	layer_has_git(int store, const char *path);

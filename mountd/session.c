@@ -228,8 +228,7 @@ mountd_on_prep(struct peer *p, struct msg *msg)
 	if ((s = session_for(msg, m->session, !m->again)) == NULL)
 		return;
 	if (s->mounted) {
-		refuse(msg->id, s->id, "mount.busy", "this session is "
-		    "mounted");
+		refuse(msg->id, s->id, "mount.busy", "it is mounted");
 		return;
 	}
 	if (m->again && layer_is_pristine(s->store))
@@ -321,6 +320,8 @@ session_release(struct session *s, uint32_t id)
 	struct msg	msg = { .type = MSG_RELEASE, .id = id, .fd = -1 };
 
 	/* sbxd asks for this when the session's processes are gone. */
+	if (layer_strayed(s->store))
+		answer(id, MSG_STRAYED, s->id);
 	if (layer_is_idle(s->store))
 		answer(id, MSG_PRISTINE, s->id);
 	session_run(s, &msg, release_run);

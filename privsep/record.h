@@ -54,7 +54,8 @@
 	F(U64,  worker, OPT, 0)						\
 	F(U64,  workerfd, OPT, 0)					\
 	F(U64V, ns, OPT, 8)	/* inodes: pid user mnt net cgroup */	\
-	F(STRV, missing, OPT, LIMIT_NOTES)
+	F(STRV, missing, OPT, LIMIT_NOTES)				\
+	F(BOOL, outside, OPT, 0)	/* as it ended: STRAYED */
 
 struct m_RECORD { PROTO_FIELDS_RECORD(PROTO_MEMBER) };
 

@@ -158,7 +158,7 @@ client_send_session(struct client *c, uint32_t id, const struct session *s)
 		.signal = r->signal, .ms = r->ms,
 		.reason = r->reason,
 		.notes = client_notes(s, notes),
-		.missing = r->missing
+		.missing = r->missing, .outside = r->outside
 	};
 
 	peer_send(c->peer, MSG_SESSION, id, -1, &m);
@@ -208,7 +208,8 @@ brief_fill(struct brief *b, const struct session *s)
 		.cwd = r->cwd, .network = r->network, .created = r->created,
 		.ended = r->ended, .exited = r->exited, .status = r->status,
 		.signal = r->signal, .ms = r->ms,
-		.reason = r->reason, .argv = { 0, b->argv }
+		.reason = r->reason, .argv = { 0, b->argv },
+		.outside = r->outside
 	};
 	for (; m->argv.n < r->argv.n && m->argv.n < BRIEF_WORDS; m->argv.n++) {
 		if (strlcpy(b->words[m->argv.n], r->argv.v[m->argv.n],

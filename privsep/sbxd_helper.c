@@ -335,6 +335,18 @@ mountd_on_pristine(struct peer *p, struct msg *msg)
 		session_untouched(s);
 }
 
+/* It goes with the session: who waits for its end is told. */
+static void
+mountd_on_strayed(struct peer *p, struct msg *msg)
+{
+	const struct m_SID	*m = msg->body;
+	struct session		*s = session_find(m->session);
+
+	(void)p;
+	if (s != NULL && s->state == S_ENDING && s->ran)
+		s->rec.r.outside = true;
+}
+
 static void
 mountd_on_erased(struct peer *p, struct msg *msg)
 {
@@ -491,6 +503,7 @@ static const struct handler mountd_table[] = {
 	{ MSG_REFRESHED, PERMIT_ALWAYS, mountd_on_refreshed },
 	{ MSG_RELEASED, PERMIT_ALWAYS, mountd_on_released },
 	{ MSG_PRISTINE, PERMIT_ALWAYS, mountd_on_pristine },
+	{ MSG_STRAYED, PERMIT_ALWAYS, mountd_on_strayed },
 	{ MSG_LFD, PERMIT_ALWAYS, mountd_on_lfd },
 	{ MSG_VIEWED, PERMIT_ALWAYS, mountd_on_viewed },
 	{ MSG_LAYER, PERMIT_ALWAYS, mountd_on_layer },

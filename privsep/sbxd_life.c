@@ -256,7 +256,7 @@ resume_record(struct session *s, const struct m_RESUME *m)
 	r.generation++;
 	r.boot = sbxd.boot;
 	r.tty = m->tty;
-	r.exited = false;
+	r.exited = r.outside = false;
 	r.ended = r.status = r.signal = r.ms = 0;
 	r.reason = NULL;
 	r.init = r.initfd = r.worker = r.workerfd = 0;

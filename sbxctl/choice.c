@@ -185,6 +185,23 @@ choice_notes(const struct m_SESSION *m)
 		say("note: %s", m->notes.v[i]);
 }
 
+void
+choice_outside(const char *sid, bool outside, bool removed)
+{
+	/* Nearly every program writes something there: scripts, which have
+	 * asked for nothing, are not told. */
+	if (!outside || !isatty(STDERR_FILENO))
+		return;
+	if (removed)
+		say("session %s: what it wrote outside its project, which "
+		    "never lands, went with it: --keep keeps a session for "
+		    "\"changes --outside\"", sid);
+	else
+		say("session %s wrote outside its project, too, which never "
+		    "lands and goes with the session: \"sbxctl changes "
+		    "--outside %s\" lists it", sid, sid);
+}
+
 /* False: without discard, and changes of it wait. */
 static bool
 choice_remove(struct conn *c, const char *sid, bool discard)
@@ -327,16 +344,19 @@ choice_after(struct conn *c, const struct after *a)
 	struct roots	 roots;
 	struct reviews	 all;
 	struct msg	 msg;
-	bool		 removed;
+	bool		 removed, outside;
 
 	conn_finish(c);
 	conn_expect(c, MSG_SESSION, &msg, CONN_START_MS);
 	choice_notes(msg.body);
 	removed = strcmp(((const struct m_SESSION *)msg.body)->state,
 	    "removed") == 0;
+	outside = ((const struct m_SESSION *)msg.body)->outside;
 	msg_free(&msg);
 	/* Nothing was written into its roots, or nothing of it is left. */
-	if (removed || (!a->keep && choice_remove(c, a->session, false)))
+	removed = removed || (!a->keep && choice_remove(c, a->session, false));
+	choice_outside(a->session, outside, removed);
+	if (removed)
 		return;
 	session_roots(c, a->session, &roots);
 	reviews_get(c, a->session, MSG_CHANGES, &roots, NULL, roots.n > 1,

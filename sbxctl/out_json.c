@@ -48,8 +48,10 @@ json_session(const struct m_SESSION *s, bool whole)
 	}
 	json_bytes(o, "network", s->network);
 	json_number(o, "created", s->created);
-	if (s->ended != 0)
+	if (s->ended != 0) {
 		json_number(o, "ended", s->ended);
+		json_put(o, "outside", json_boolean(s->outside));
+	}
 	if (s->exited) {
 		json_number(o, "status", s->status);
 		json_number(o, "ms", s->ms);

@@ -461,8 +461,9 @@ struct after {
 	bool		 keep, ask;
 };
 
-/* What of the request was done otherwise, and what of the host is missing. */
+/* What was done otherwise than asked; at a terminal, what never lands of it. */
 void	choice_notes(const struct m_SESSION *);
+void	choice_outside(const char *sid, bool outside, bool removed);
 /* A connection on which WAIT has been sent. */
 void	choice_after(struct conn *, const struct after *);
 /* The same for one that did not end by its command's end. */

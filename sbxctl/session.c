@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../common/path.h"
 #include "sbxctl.h"
@@ -260,12 +261,28 @@ session_remove(struct conn *c, const char *sid, bool discard, struct msg *msg,
 		remove_ask(c, sid, discard, msg, warning);
 }
 
+/* Asked before it is removed, where somebody is told. */
+static bool
+session_strayed(struct conn *c, const char *sid)
+{
+	struct msg	msg;
+	bool		outside;
+
+	if (!isatty(STDERR_FILENO))
+		return (false);
+	session_show(c, sid, &msg);
+	outside = ((const struct m_SESSION *)msg.body)->outside;
+	msg_free(&msg);
+	return (outside);
+}
+
 int
 rm_main(struct options *opts)
 {
 	struct conn	*c = conn_open();
 	char		*sid = session_find(c, opts->argv[0], PICK_ONE);
 	char		*warning;
+	bool		 outside = session_strayed(c, sid);
 	struct msg	 msg;
 
 	progress_allow(!opts->json);
@@ -277,6 +294,7 @@ rm_main(struct options *opts)
 	fflush(stdout);
 	if (warning != NULL)
 		say("%s", warning);
+	choice_outside(sid, outside, true);
 	free(warning);
 	free(sid);
 	conn_close(c);

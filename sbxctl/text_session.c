@@ -317,6 +317,8 @@ text_session(const struct m_SESSION *s)
 	text_time("created", s->created);
 	text_time("ended", s->ended);
 	text_ran(s);
+	if (s->outside)
+		text_line("outside", "it wrote there, too: changes --outside");
 	text_list("note", &s->notes, text_said);
 	text_list("missing", &s->missing, text_said);
 	free(words);

@@ -101,6 +101,54 @@ kinds_body()
 	int_end
 }
 
+# told PATTERN COMMAND...: at a terminal, once; elsewhere never.
+told() {
+	told_want=$1
+	shift
+	echo end >steps
+	TERM=xterm pty steps "$@" >shown 2>err </dev/null || atf_fail \
+	    "status $?: $(cat shown err)"
+	[ "$(tr -d '\r' <shown | grep -c 'outside its project')" -eq 1 ] ||
+	    atf_fail "not told once: $(cat shown)"
+	grep -q "$told_want" shown || atf_fail "$(cat shown)"
+}
+
+atf_test_case told
+told_head()
+{
+	atf_set descr "what never lands and goes with a session is said at a \
+terminal"
+	atf_set require.user root
+}
+told_one() {
+	gone='went with it: --keep keeps a session for "changes --outside"'
+	told "$gone" run -- sh -c 'echo x >>~/told'
+	told 'sbxctl changes --outside [a-z2-7]*" lists it' \
+	    run --keep -- sh -c 'echo x >>~/told; echo x >>f'
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	atf_check -o match:'^outside  *it wrote there, too' sbxctl show "$sid"
+	atf_check -o match:'"outside": true' sbxctl show --json "$sid"
+	atf_check -o match:'"outside": true' sbxctl ls --json
+	# Where nobody reads it, and where nothing was written there.
+	atf_check run -- sh -c 'echo x >>~/told'
+	atf_check -o match:removed sbxctl rm --discard "$sid"
+	echo end >steps
+	TERM=xterm pty steps run --keep -- true >shown 2>err </dev/null ||
+	    atf_fail "status $?: $(cat shown err)"
+	atf_check -o not-match:'outside' -o match:'is kept' cat shown
+	sid=$(sbxctl ls | awk 'END { print $1 }')
+	atf_check -o match:'"outside": false' sbxctl show --json "$sid"
+	# Known as it was when it ended last.
+	atf_check -e ignore sbxctl resume "$sid" -- sh -c 'echo x >>~/told'
+	told "$gone" sbxctl rm "$sid"
+}
+told_body()
+{
+	int_begin
+	int_users told_one
+	int_end
+}
+
 atf_test_case own
 own_head()
 {
@@ -204,7 +252,7 @@ many_body()
 
 atf_init_test_cases()
 {
-	for c in kinds own far many; do
+	for c in kinds told own far many; do
 		atf_add_test_case "$c"
 	done
 }

@@ -286,7 +286,12 @@ drive_ask(struct drive *d, uint32_t type, int fd, const void *body,
 	d->code[0] = d->text[0] = '\0';
 	test_send(&drive_mountd, type, 77, fd, body);
 	receive(&msg);
-	/* Who is released may be told before that nothing was written. */
+	/* Who is released may be told before that nothing was written, or
+	 * something elsewhere. */
+	if (want == MSG_RELEASED && msg.type == MSG_STRAYED) {
+		msg_free(&msg);
+		receive(&msg);
+	}
 	d->pristine = want == MSG_RELEASED && msg.type == MSG_PRISTINE;
 	if (d->pristine) {
 		msg_free(&msg);
