@@ -10,14 +10,18 @@
 #include "outside.h"
 #include "sbxd.h"
 
-/* Who waits for the helpers' lines. */
+#define DOCTORS_A_UID	8	/* at once; root has no such bound */
+
+/* Who hears the helpers' lines, of this probe or of the next. */
 struct asked {
 	TAILQ_ENTRY(asked) entry;
 	struct client	*client;
 	uint32_t	 id;
 };
-static TAILQ_HEAD(, asked)	asking = TAILQ_HEAD_INITIALIZER(asking);
-static bool			doctor_owed[H_COUNT];	/* to the first */
+TAILQ_HEAD(askers, asked);
+static struct askers	hearing = TAILQ_HEAD_INITIALIZER(hearing);
+static struct askers	waiting = TAILQ_HEAD_INITIALIZER(waiting);
+static bool		doctor_owed[H_COUNT];	/* by a probe under way */
 
 static void
 doctor_line(struct client *c, uint32_t id, const char *level,
@@ -111,73 +115,109 @@ doctor_own(struct client *c, uint32_t id)
 	doctor_clients(c, id);
 }
 
-/* One asker after the other, as a probe makes mountd fork and mount; and one
- * helper, so that all are told the same in the same order. */
+/*
+ * A probe makes mountd fork and mount: there is one at a time, for all who
+ * have asked until it begins, and none for those that have left. One helper
+ * after the other, so that all are told the same in the same order.
+ */
 static void
 doctor_next(void)
 {
-	if (TAILQ_EMPTY(&asking))
+	if (TAILQ_EMPTY(&waiting) || doctor_owed[H_MOUNTD] ||
+	    doctor_owed[H_NETD])
 		return;
+	TAILQ_CONCAT(&hearing, &waiting, entry);
 	doctor_owed[H_MOUNTD] = doctor_owed[H_NETD] = true;
 	peer_send(sbxd.helper[H_NETD], MSG_PROBE, 0, -1, NULL);
+}
+
+static size_t
+doctor_count(const struct askers *askers, uid_t uid)
+{
+	const struct asked	*a;
+	size_t			 n = 0;
+
+	TAILQ_FOREACH(a, askers, entry)
+		n += a->client->uid == uid;
+	return (n);
+}
+
+static void
+doctor_free(struct askers *askers, struct asked *a)
+{
+	TAILQ_REMOVE(askers, a, entry);
+	free(a);
 }
 
 void
 client_on_doctor(struct peer *p, struct msg *msg)
 {
+	struct client	*c = p->ctx;
 	struct asked	*a;
-	bool		 first = TAILQ_EMPTY(&asking);
 
-	if (client_waits(p->ctx, msg->id))
+	if (c->uid != 0 && doctor_count(&hearing, c->uid) +
+	    doctor_count(&waiting, c->uid) >= DOCTORS_A_UID) {
+		peer_error(p, msg->id, "limit.requests", "too many of these "
+		    "at once: try again");
+		return;
+	}
+	if (client_waits(c, msg->id))
 		return;
 	if ((a = calloc(1, sizeof(*a))) == NULL) {
 		peer_error(p, msg->id, "memory", "out of memory");
 		return;
 	}
-	a->client = p->ctx;
+	a->client = c;
 	a->id = msg->id;
-	TAILQ_INSERT_TAIL(&asking, a, entry);
-	doctor_own(p->ctx, msg->id);
-	if (first)
-		doctor_next();
+	TAILQ_INSERT_TAIL(&waiting, a, entry);
+	doctor_own(c, msg->id);
+	doctor_next();
 }
 
 void
 doctor_on_text(enum helper h, struct msg *msg)
 {
-	struct asked	*a = TAILQ_FIRST(&asking);
+	struct asked	*a;
 
-	if (a != NULL && a->client != NULL && doctor_owed[h])
+	if (!doctor_owed[h])
+		return;
+	TAILQ_FOREACH(a, &hearing, entry)
 		peer_send(a->client->peer, MSG_TEXT, a->id, -1, msg->body);
 }
 
 void
 doctor_on_end(enum helper h)
 {
-	struct asked	*a = TAILQ_FIRST(&asking);
+	struct asked	*a;
 
 	if (!doctor_owed[h])
 		return;
 	doctor_owed[h] = false;
 	if (h == H_NETD)
 		peer_send(sbxd.helper[H_MOUNTD], MSG_PROBE, 0, -1, NULL);
-	if (a == NULL || doctor_owed[H_MOUNTD] || doctor_owed[H_NETD])
+	if (doctor_owed[H_MOUNTD] || doctor_owed[H_NETD])
 		return;
-	if (a->client != NULL) {
+	while ((a = TAILQ_FIRST(&hearing)) != NULL) {
 		a->client->waits--;
 		peer_send(a->client->peer, MSG_END, a->id, -1, NULL);
+		doctor_free(&hearing, a);
 	}
-	TAILQ_REMOVE(&asking, a, entry);
-	free(a);
 	doctor_next();
+}
+
+static void
+doctor_forget(struct askers *askers, const struct client *c)
+{
+	struct asked	*a, *next;
+
+	TAILQ_FOREACH_SAFE(a, askers, entry, next)
+		if (a->client == c)
+			doctor_free(askers, a);
 }
 
 void
 doctor_client_gone(struct client *c)
 {
-	struct asked	*a;
-
-	TAILQ_FOREACH(a, &asking, entry)
-		if (a->client == c)
-			a->client = NULL;
+	doctor_forget(&hearing, c);
+	doctor_forget(&waiting, c);
 }

@@ -129,6 +129,105 @@ ATF_TC_BODY(clients_are_told, tc)
 }
 
 /*
+ * DOCTOR
+ */
+/* So many requests, in one write. */
+static void
+ask_doctor(struct test_helper *h, uint32_t n)
+{
+	uint32_t	i;
+
+	for (i = 1; i <= n; i++)
+		ATF_REQUIRE_EQ(0, imsg_compose(&h->ib, MSG_DOCTOR, i, -1,
+		    NULL));
+	ATF_REQUIRE_EQ(1, imsg_flush(&h->ib));
+}
+
+/* What comes after some TEXTs, at least one or none. */
+static void
+doctor_says(struct test_helper *h, bool texts, uint32_t type, uint32_t id)
+{
+	struct msg	msg;
+	const char	*why;
+	int		 n;
+
+	for (n = 0;; n++) {
+		ATF_REQUIRE_EQ(1, imsg_recv(&h->ib, &msg, 20000, &why));
+		if (msg.type != MSG_TEXT)
+			break;
+		msg_free(&msg);
+	}
+	if (msg.type != type || msg.id != id || texts != (n > 0)) {
+		test_sh("cat '%s' >&2", log_path);
+		atf_tc_fail("%s %u after %d lines, not %s %u",
+		    proto_name(msg.type), msg.id, n, proto_name(type), id);
+	}
+	msg_free(&msg);
+}
+
+/* Who asks while there is a probe is told by one more, all by the same, and
+ * there is none for those that have left. */
+ATF_TC_WITHOUT_HEAD(doctors_at_once);
+ATF_TC_BODY(doctors_at_once, tc)
+{
+	struct test_helper	h, left;
+	struct msg		msg;
+
+	broker_start(test_program("sbin/sbxd"));
+	client_greeted(&left);
+	client_greeted(&h);
+	ask_doctor(&h, 4);
+	test_expect(&h, MSG_TEXT, &msg);
+	msg_free(&msg);
+	ask_doctor(&left, 64);
+	imsg_clear(&left.ib);
+	doctor_says(&h, true, MSG_END, 1);
+	doctor_says(&h, true, MSG_END, 2);
+	doctor_says(&h, false, MSG_END, 3);
+	doctor_says(&h, false, MSG_END, 4);
+	/* Gone while it is probed for it. */
+	client_greeted(&left);
+	ask_doctor(&left, 1);
+	imsg_clear(&left.ib);
+	ask_doctor(&h, 1);
+	doctor_says(&h, true, MSG_END, 1);
+	imsg_clear(&h.ib);
+	broker_stop();
+}
+
+ATF_TC(doctors_of_a_uid);
+ATF_TC_HEAD(doctors_of_a_uid, tc)
+{
+	atf_tc_set_md_var(tc, "require.user", "root");
+}
+ATF_TC_BODY(doctors_of_a_uid, tc)
+{
+	struct test_helper	h;
+	uint32_t		i;
+
+	broker_start(test_program("sbin/sbxd"));
+	broker_ready();
+	ATF_REQUIRE_EQ(0, test_sh("chmod 0666 '%s'", test_path(
+	    "state/sbxd.sock")));
+	ATF_REQUIRE_EQ(0, seteuid(4711));
+	client_greeted(&h);
+	ATF_REQUIRE_EQ(0, seteuid(0));
+	ask_doctor(&h, 9);
+	doctor_says(&h, true, MSG_ERROR, 9);
+	doctor_says(&h, true, MSG_END, 1);
+	for (i = 2; i < 9; i++)
+		doctor_says(&h, i == 2, MSG_END, i);
+	ask_doctor(&h, 1);
+	doctor_says(&h, true, MSG_END, 1);
+	imsg_clear(&h.ib);
+	client_greeted(&h);
+	ask_doctor(&h, 9);
+	doctor_says(&h, true, MSG_END, 1);
+	imsg_clear(&h.ib);
+	broker_stop();
+}
+
+/*
  * Helpers. A copy of the build in which one of them is the fake.
  */
 static char	suite[PATH_MAX];
@@ -397,6 +496,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, clients_before_hello);
 	ATF_TP_ADD_TC(tp, clients_after_hello);
 	ATF_TP_ADD_TC(tp, clients_are_told);
+	ATF_TP_ADD_TC(tp, doctors_at_once);
+	ATF_TP_ADD_TC(tp, doctors_of_a_uid);
 	ATF_TP_ADD_TC(tp, bad_netd);
 	ATF_TP_ADD_TC(tp, bad_spawn);
 	ATF_TP_ADD_TC(tp, bad_mountd);
