@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,12 @@
 
 #define PEER_CHOKE	(2 * LIMIT_OUTQ)
 #define PEER_LAST	16	/* reads from one that takes nothing any more */
+#define PEER_TURN	16	/* messages of one before others have a turn */
 
 static const struct timeval	peer_patience = { 60, 0 };
 
 static void	peer_on_read(evutil_socket_t, short, void *);
+static void	peer_on_turn(evutil_socket_t, short, void *);
 static void	peer_on_write(evutil_socket_t, short, void *);
 
 struct peer *
@@ -38,7 +41,9 @@ peer_new(struct event_base *base, int fd, enum role self, enum role other,
 		p->permits[i] = ops->table[i].first;
 	p->rev = event_new(base, fd, EV_READ | EV_PERSIST, peer_on_read, p);
 	p->wev = event_new(base, fd, EV_WRITE, peer_on_write, p);
-	if (p->rev == NULL || p->wev == NULL || event_add(p->rev, NULL) == -1)
+	p->tev = evtimer_new(base, peer_on_turn, p);
+	if (p->rev == NULL || p->wev == NULL || p->tev == NULL ||
+	    event_add(p->rev, NULL) == -1)
 		goto fail;
 	return (p);
 fail:
@@ -53,9 +58,21 @@ peer_destroy(struct peer *p)
 		event_free(p->rev);
 	if (p->wev != NULL)
 		event_free(p->wev);
+	if (p->tev != NULL)
+		event_free(p->tev);
 	imsg_clear(&p->ib);
 	free(p->permits);
 	free(p);
+}
+
+/* Goes on with what was read already. By a timer: what is made active by hand
+ * comes before all that the loop has not looked for yet. */
+static void
+peer_go_on(struct peer *p)
+{
+	static const struct timeval	now = { 0, 0 };
+
+	event_add(p->tev, &now);
 }
 
 static void
@@ -64,7 +81,7 @@ peer_read_on(struct peer *p)
 	event_add(p->rev, NULL);
 	/* Whole messages may lie in the buffer already. */
 	if (p->ib.inlen > 0)
-		event_active(p->rev, EV_READ, 0);
+		peer_go_on(p);
 }
 
 /* A handler may free its own peer: then the loop that called it does. */
@@ -138,9 +155,25 @@ peer_unchoke(struct peer *p)
 		peer_read_on(p);
 }
 
-/* Handles what was read; true while the peer lives and may be read from. */
 static bool
-peer_drain_input(struct peer *p)
+peer_takes(const struct peer *p)
+{
+	/* Who has left asks for nothing: nobody hears the answer. */
+	return (!p->dead && !p->paused && !p->choked &&
+	    !(p->broken && p->ib.other == ROLE_CLIENT));
+}
+
+/* A client whose answers lie there has one more, and then others have. */
+static int
+peer_turn(const struct peer *p, int turn)
+{
+	return (p->ib.other == ROLE_CLIENT && p->ib.queued > 0 ? 0 : turn - 1);
+}
+
+/* Handles at most *turn messages of what was read; true while the peer lives,
+ * may be read from, and all of it was handled. */
+static bool
+peer_drain_input(struct peer *p, int *turn)
 {
 	struct msg	 msg;
 	const char	*why = NULL;
@@ -148,14 +181,16 @@ peer_drain_input(struct peer *p)
 	int		 r = 0;
 
 	p->busy = true;
-	while (!p->dead && !p->paused && !p->choked &&
+	while (*turn > 0 && peer_takes(p) &&
 	    (r = imsg_next(&p->ib, &msg, &why)) == 1) {
-		uint32_t type = msg.type;
+		uint32_t	type = msg.type;
 
 		why = peer_dispatch(p, &msg);
 		msg_free(&msg);
-		if (!p->dead)
+		if (!p->dead) {
 			peer_choke(p);
+			*turn = peer_turn(p, *turn);
+		}
 		if (why != NULL) {
 			snprintf(line, sizeof(line), "%s: %s", proto_name(type),
 			    why);
@@ -173,24 +208,24 @@ peer_drain_input(struct peer *p)
 		p->ops->gone(p, why);
 		return (false);
 	}
-	return (!p->paused && !p->choked);
+	if (*turn <= 0 && peer_takes(p))
+		peer_go_on(p);
+	return (*turn > 0 && peer_takes(p));
 }
 
 static void
-peer_on_read(evutil_socket_t fd, short what, void *arg)
+peer_read(struct peer *p)
 {
-	struct peer	*p = arg;
-	ssize_t		 n;
+	int	turn = PEER_TURN;
+	ssize_t	n;
 
-	(void)fd;
-	(void)what;
-	/* After a pause whole messages may be here, up to a full buffer and
-	 * with the end of file behind them: they come first. */
-	if (p->paused || !peer_drain_input(p))
+	/* After a pause or a turn whole messages may be here, up to a full
+	 * buffer and with the end of file behind them: they come first. */
+	if (!peer_takes(p) || !peer_drain_input(p, &turn))
 		return;
 	n = imsg_read(&p->ib);
 	if (n == -1 && errno == EAGAIN)
-		return;		/* activated by hand */
+		return;		/* a turn's rest was all there is */
 	if (n == 0) {
 		p->ops->gone(p, p->ib.inlen > 0 || p->ib.partn > 0 ?
 		    "closed in the middle of a message" : NULL);
@@ -201,7 +236,27 @@ peer_on_read(evutil_socket_t fd, short what, void *arg)
 		    strerror(errno));
 		return;
 	}
-	peer_drain_input(p);
+	peer_drain_input(p, &turn);
+}
+
+static void
+peer_on_read(evutil_socket_t fd, short what, void *arg)
+{
+	struct peer	*p = arg;
+
+	(void)fd;
+	(void)what;
+	/* One turn, not two. */
+	if (!event_pending(p->tev, EV_TIMEOUT, NULL))
+		peer_read(p);
+}
+
+static void
+peer_on_turn(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	peer_read(arg);
 }
 
 /*
@@ -211,10 +266,12 @@ peer_on_read(evutil_socket_t fd, short what, void *arg)
 static void
 peer_last_words(struct peer *p, const char *why)
 {
-	int	i;
+	int	i, all;
 
-	for (i = 0; i < PEER_LAST && !p->paused && !p->choked; i++) {
-		if (!peer_drain_input(p))
+	p->broken = true;
+	for (i = 0; i < PEER_LAST && peer_takes(p); i++) {
+		all = INT_MAX;
+		if (!peer_drain_input(p, &all))
 			return;
 		if (imsg_read(&p->ib) <= 0)
 			break;
@@ -261,7 +318,9 @@ void
 peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
     const void *body)
 {
-	if (p->dead || p->failed) {
+	int	r;
+
+	if (p->dead || p->failed || p->broken) {
 		if (fd != -1)
 			close(fd);
 		return;
@@ -279,11 +338,14 @@ peer_send(struct peer *p, uint32_t type, uint32_t id, int fd,
 		event_active(p->wev, EV_WRITE, 0);
 		return;
 	}
-	/* Straight away if it can be: a turn of the loop is a delay. An
-	 * error is left to the write event, since gone frees the peer. */
-	if (imsg_flush(&p->ib) != 1 &&
-	    !event_pending(p->wev, EV_WRITE, NULL))
-		event_add(p->wev, peer_timeout(p));
+	/* Straight away if it can be: a turn of the loop is a delay. Not
+	 * where the socket was full: the loop says when it takes more. */
+	if (event_pending(p->wev, EV_WRITE, NULL) ||
+	    (r = imsg_flush(&p->ib)) == 1)
+		return;
+	/* An error is left to the write event, since gone frees the peer. */
+	p->broken = r == -1 && (errno == EPIPE || errno == ECONNRESET);
+	event_add(p->wev, peer_timeout(p));
 }
 
 /* A path in the text may hold any byte, a message's text may not. */

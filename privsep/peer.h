@@ -39,11 +39,13 @@ struct peer_ops {
 struct peer {
 	struct imsgbuf	 ib;
 	struct event	*rev, *wev;
+	struct event	*tev;		/* the rest of what was read */
 	const struct peer_ops *ops;
 	void		*ctx;		/* the owner's */
 	enum permit	*permits;	/* by place in the table */
 	bool		 paused, dead, busy, failed;
 	bool		 choked;	/* a client that does not read */
+	bool		 broken;	/* a send has failed: it is gone */
 };
 
 /* Takes fd over. NULL: errno. */

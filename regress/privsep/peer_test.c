@@ -410,12 +410,10 @@ static const struct peer_ops	client_ops = {
 	.table = client_table, .n = 1, .gone = on_gone
 };
 
-ATF_TC_WITHOUT_HEAD(client_that_does_not_read);
-ATF_TC_BODY(client_that_does_not_read, tc)
+static void
+client_begin(void)
 {
-	struct msg	 msg;
-	const char	*why;
-	int		 sv[2], got = 0, r;
+	int	sv[2];
 
 	begin();
 	end();
@@ -426,6 +424,16 @@ ATF_TC_BODY(client_that_does_not_read, tc)
 	    NULL);
 	ATF_REQUIRE(near != NULL);
 	asked = answered = 0;
+}
+
+ATF_TC_WITHOUT_HEAD(client_that_does_not_read);
+ATF_TC_BODY(client_that_does_not_read, tc)
+{
+	struct msg	 msg;
+	const char	*why;
+	int		 got = 0, r;
+
+	client_begin();
 	while (asked < 20000) {
 		ATF_REQUIRE_EQ(imsg_compose(&far, MSG_LIST, (uint32_t)asked++,
 		    -1, NULL), 0);
@@ -462,6 +470,75 @@ ATF_TC_BODY(client_that_does_not_read, tc)
 	ATF_REQUIRE(near == NULL);
 	must_hear("", "eof");
 	far.fd = -1;
+}
+
+/* So many requests, all of which lie in near's socket then. */
+static void
+client_asks(int n)
+{
+	for (; n > 0; n--)
+		ATF_REQUIRE_EQ(imsg_compose(&far, MSG_LIST, (uint32_t)asked++,
+		    -1, NULL), 0);
+	ATF_REQUIRE_EQ(imsg_flush(&far), 1);
+}
+
+/* One that has asked much in one go is not all that the loop does. */
+ATF_TC_WITHOUT_HEAD(turns);
+ATF_TC_BODY(turns, tc)
+{
+	int	i, before;
+
+	client_begin();
+	client_asks(200);
+	for (i = 1; i <= 2; i++) {
+		event_base_loop(base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+		ATF_REQUIRE_EQ(16 * i, answered);
+	}
+	/* Once its answers lie there, one more each time. */
+	while (peer_queued(near) == 0)
+		event_base_loop(base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+	ATF_REQUIRE(answered < 200);
+	before = answered;
+	event_base_loop(base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+	ATF_REQUIRE_EQ(before + 1, answered);
+	/* Gone: what else it has asked for is nobody's. */
+	imsg_clear(&far);
+	settle();
+	ATF_REQUIRE(answered <= before + 2);
+	ATF_REQUIRE(near == NULL);
+	must_hear("", "eof");
+	/* Gone, with its answers unread, before any of it was handled. */
+	client_begin();
+	peer_send(near, MSG_END, 0, -1, NULL);
+	client_asks(200);
+	event_base_loop(base, EVLOOP_NONBLOCK | EVLOOP_ONCE);
+	before = answered;
+	imsg_clear(&far);
+	settle();
+	ATF_REQUIRE(answered <= before + 1);
+	must_hear("", "eof");
+	far.fd = -1;
+}
+
+/* A full socket is not tried again for each message. */
+ATF_TC_WITHOUT_HEAD(full_socket);
+ATF_TC_BODY(full_socket, tc)
+{
+	struct m_TEXT	m = { .level = "ok", .what = "x", .text = "y" };
+	char		buf[65536];
+	size_t		queued;
+
+	begin();
+	while ((queued = peer_queued(near)) == 0)
+		peer_send(near, MSG_TEXT, 0, -1, &m);
+	/* There is room, but the loop has not said so. */
+	while (recv(far.fd, buf, sizeof(buf), MSG_DONTWAIT) > 0)
+		;
+	peer_send(near, MSG_TEXT, 0, -1, &m);
+	ATF_REQUIRE(peer_queued(near) > queued);
+	settle();
+	ATF_REQUIRE_EQ(peer_queued(near), 0);
+	end();
 }
 
 /* Sending to one that has gone is no matter; gone is told once. */
@@ -594,6 +671,8 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, free_in_a_handler);
 	ATF_TP_ADD_TC(tp, back_pressure);
 	ATF_TP_ADD_TC(tp, client_that_does_not_read);
+	ATF_TP_ADD_TC(tp, turns);
+	ATF_TP_ADD_TC(tp, full_socket);
 	ATF_TP_ADD_TC(tp, send_after_the_end);
 	ATF_TP_ADD_TC(tp, errors);
 	ATF_TP_ADD_TC(tp, too_large);
