@@ -490,6 +490,12 @@ const char	*state_why(const char *what);
 /* sbxd_audit.c: room for what is written when there is none any more; one
  * line, synced. root, paths: NULL for none. -1: it is not there. */
 void		 audit_reserve(void);
+/* What a client says, as one word of a line: with blanks in it, it would look
+ * like other words of it. Cut where it is too long. */
+struct audit_word {
+	char	s[512];
+};
+struct audit_word audit_word(const char *);
 int		 audit(const char *what, const struct session *,
 		    const char *root, uid_t peer, const struct strv *paths,
 		    const char *fmt, ...)

@@ -73,7 +73,8 @@ audit_other(struct peer *p, uint32_t id, const char *what,
 	log_info("session %s: %s by uid %u, whose owner is %s",
 	    s->rec.r.session, what, (unsigned int)c->uid, s->rec.r.owner);
 	if (audit(what, s, NULL, c->uid, NULL, "owner=%s%s%s", s->rec.r.owner,
-	    word != NULL ? " command=" : "", word != NULL ? word : "") == 0)
+	    word != NULL ? " command=" : "", word != NULL ?
+	    audit_word(word).s : "") == 0)
 		return (true);
 	peer_error(p, id, "audit.failed", "%s", state_why("the audit log "
 	    "cannot be written, so only its owner types into a session"));

@@ -21,11 +21,38 @@
 
 static off_t	audit_end;	/* of what the filesystem has set aside */
 
-/* Paths as one word: what is no plain character is %XX. */
+/* What is no plain character is %XX. */
+static char *
+audit_byte(char *o, unsigned char c)
+{
+	static const char	hex[] = "0123456789ABCDEF";
+
+	if (c > 0x20 && c < 0x7f && c != ',' && c != '%') {
+		*o++ = (char)c;
+		return (o);
+	}
+	*o++ = '%';
+	*o++ = hex[c >> 4];
+	*o++ = hex[c & 15];
+	return (o);
+}
+
+struct audit_word
+audit_word(const char *text)
+{
+	struct audit_word	 w;
+	char			*o = w.s, *end = w.s + sizeof(w.s) - 3;
+
+	for (; *text != '\0' && o < end; text++)
+		o = audit_byte(o, (unsigned char)*text);
+	*o = '\0';
+	return (w);
+}
+
+/* Paths as one word. */
 static char *
 audit_paths(const struct strv *paths)
 {
-	static const char	hex[] = "0123456789ABCDEF";
 	char			*out, *o, *end;
 	const unsigned char	*p;
 	size_t			 i;
@@ -39,15 +66,8 @@ audit_paths(const struct strv *paths)
 			break;
 		if (i > 0)
 			*o++ = ',';
-		for (p = (const unsigned char *)paths->v[i]; *p != '\0'; p++) {
-			if (*p > 0x20 && *p < 0x7f && *p != ',' && *p != '%') {
-				*o++ = (char)*p;
-				continue;
-			}
-			*o++ = '%';
-			*o++ = hex[*p >> 4];
-			*o++ = hex[*p & 15];
-		}
+		for (p = (const unsigned char *)paths->v[i]; *p != '\0'; p++)
+			o = audit_byte(o, *p);
 	}
 	*o = '\0';
 	if (i < paths->n)
@@ -91,7 +111,7 @@ int
 audit(const char *what, const struct session *s, const char *root, uid_t peer,
     const struct strv *paths, const char *fmt, ...)
 {
-	char		detail[512], when[CLOCK_UTC], *line, *seen;
+	char		detail[1024], when[CLOCK_UTC], *line, *seen;
 	char		*list = NULL, *where = NULL;
 	struct strv	 one = { 1, &root };
 	va_list		ap;
@@ -100,7 +120,7 @@ audit(const char *what, const struct session *s, const char *root, uid_t peer,
 	va_start(ap, fmt);
 	vsnprintf(detail, sizeof(detail), fmt, ap);
 	va_end(ap);
-	/* An actor is a client's word: it stays within its line. */
+	/* A helper's word, as a refusal's, stays within its line. */
 	seen = escape_text(detail, strlen(detail), "");
 	if (paths != NULL && paths->n > 0)
 		list = audit_paths(paths);

@@ -110,7 +110,8 @@ job_forgot(struct job *j, const char *code, const char *why)
 
 	goes = code == NULL || s->forced || forget_is_hopeless(code);
 	audit("forget", s, job_named(j), j->owed.uid, NULL,
-	    "result=%s actor=%s", code != NULL ? code : "ok", j->owed.actor);
+	    "result=%s actor=%s", code != NULL ? code : "ok",
+	    audit_word(j->owed.actor).s);
 	job_finish(j);
 	if (!goes) {
 		session_erase_failed(s, code, why);

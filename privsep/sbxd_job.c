@@ -172,7 +172,7 @@ job_landed(struct job *j, const char *warning)
 	    result != NULL ? &result->paths : NULL,
 	    "digest=%s files=%llu result=ok%s actor=%s", j->landing ? hex :
 	    "-", (unsigned long long)j->landed, warning != NULL ?
-	    " unclean=yes" : "", j->owed.actor);
+	    " unclean=yes" : "", audit_word(j->owed.actor).s);
 	if (j->asked)
 		job_answer_error(j, "land.recovered", j->landed > 0 ?
 		    "a landing of it that was interrupted is now finished: "
@@ -231,7 +231,8 @@ job_fail(struct job *j, const char *code, const char *why)
 		clean_end(j);
 	if (job_writes(j)) {
 		audit(job_words[j->what], s, job_named(j), j->owed.uid, NULL,
-		    "result=%s actor=%s", code, j->owed.actor);
+		    "result=%s actor=%s", code,
+		    audit_word(j->owed.actor).s);
 		/* A recovery that failed keeps its journal for the next. */
 		if (j->what != J_RECOVER)
 			unlinkat(s->dir, job_name(j, "journal").s, 0);
@@ -370,7 +371,7 @@ job_start(struct job *j)
 	session_sync(j->session);
 	if ((job_writes(j) || j->what == J_FORGET) && audit(job_words[j->
 	    what], j->session, job_named(j), j->owed.uid, NULL,
-	    "result=begun actor=%s", j->owed.actor) == -1) {
+	    "result=begun actor=%s", audit_word(j->owed.actor).s) == -1) {
 		job_fail(j, "audit.failed", state_why("the audit log cannot "
 		    "be written, so nothing is done"));
 		return;

@@ -52,6 +52,23 @@ ATF_TC_BODY(names, tc)
 	    " paths=a%20b,c%2Cd,e%25%0A,f result=ok\n");
 }
 
+/* What a client says looks like no other word of the line. */
+ATF_TC_WITHOUT_HEAD(words);
+ATF_TC_BODY(words, tc)
+{
+	char	x[1000], z[1000];
+
+	ATF_REQUIRE_STREQ("x%20uid=0%0Alanded%C3%A9%25", audit_word(
+	    "x uid=0\nlanded\xc3\xa9%").s);
+	ATF_REQUIRE_STREQ("uid:1000", audit_word("uid:1000").s);
+	/* Whole bytes, as many as there is room for. */
+	memset(x, ' ', sizeof(x) - 1);
+	memset(z, 'z', sizeof(z) - 1);
+	x[sizeof(x) - 1] = z[sizeof(z) - 1] = '\0';
+	ATF_REQUIRE_EQ(510, strlen(audit_word(x).s));
+	ATF_REQUIRE_EQ(509, strlen(audit_word(z).s));
+}
+
 /* What does not fit is counted, and none of it in half. */
 ATF_TC_WITHOUT_HEAD(too_much);
 ATF_TC_BODY(too_much, tc)
@@ -82,6 +99,7 @@ ATF_TC_BODY(too_much, tc)
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, names);
+	ATF_TP_ADD_TC(tp, words);
 	ATF_TP_ADD_TC(tp, too_much);
 	return (atf_no_error());
 }
