@@ -524,3 +524,15 @@ filter_reset(struct filter *f, char *out, size_t size)
 	return (t.n);
 }
 
+size_t
+filter_leave(struct filter *f, char *out, size_t size)
+{
+	bool		seen = f->seen || f->open;
+	struct text	t = { out, size, filter_reset(f, out, size) };
+
+	if (seen) {
+		text_add(&t, "%s\r\033[J", f->midline ? "\n" : "");
+		f->midline = false;
+	}
+	return (t.n);
+}

@@ -111,6 +111,9 @@ size_t	filter_out(struct filter *, const uint8_t *in, size_t len,
 bool	filter_in(struct filter *, const uint8_t *in, size_t len);
 /* The sequences that put back what is set, in out[size]; their length. */
 size_t	filter_reset(struct filter *, char *out, size_t size);
+/* The same, and of what can have moved the cursor it leaves nothing beside or
+ * below the lines that come next. */
+size_t	filter_leave(struct filter *, char *out, size_t size);
 /* Queries without an answer so far. */
 uint32_t filter_pending(const struct filter *);
 

@@ -222,7 +222,7 @@ outlet_close(struct outlet *o, bool ours)
 
 	if (o->terminal && !ours) {
 		p = (char *)sink_room(&o->sink, RELAY_RESET);
-		sink_added(&o->sink, filter_reset(&o->filter, p,
+		sink_added(&o->sink, filter_leave(&o->filter, p,
 		    RELAY_RESET));
 	}
 	sink_close(&o->sink);
@@ -551,11 +551,11 @@ relay_run(struct conn *c, const struct relay_how *how, struct relay_end *end)
 	/* What is executed after it, a pager say, has it as ever. */
 	slice_usual();
 	end->hangup = r.hangup != 0;
-	end->midline = r.tty && r.out.filter.midline;
 	if (end->hangup)
 		terminal_restore();
 	else
 		terminal_leave();
+	end->midline = r.tty && r.out.filter.midline;
 	close(r.signals);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }

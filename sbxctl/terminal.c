@@ -83,7 +83,7 @@ static void
 terminal_modes(void)
 {
 	char	buf[2048];
-	size_t	n = filter_reset(terminal.filter, buf, sizeof(buf));
+	size_t	n = filter_leave(terminal.filter, buf, sizeof(buf));
 
 	terminal_write(buf, n);
 }

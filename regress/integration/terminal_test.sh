@@ -128,6 +128,55 @@ choice_body()
 	int_end
 }
 
+# follows A B...: each is shown after the one before it.
+follows()
+{
+	python3 - "$@" <<-'EOT'
+		import sys
+		shown, at = open("shown", "rb").read(), 0
+		for want in sys.argv[1:]:
+		    b = want.encode().decode("unicode_escape").encode()
+		    n = shown.find(b, at)
+		    if n == -1:
+		        sys.exit("not after that: %r in %r" % (b, shown))
+		    at = n + len(b)
+	EOT
+}
+
+atf_test_case below
+below_head()
+{
+	atf_set descr "what a session wrote at other places of the screen \
+stands neither beside nor below what is said after it"
+	atf_set require.user root
+}
+below_body()
+{
+	int_begin
+	int_who user
+	printf '%s\n' 'printf "\033[9;1Hforged\n\033[2;9H"; echo >new' >"$P/up"
+	printf '%s\n' 'printf "\033[?1049hlast"; echo >new' >"$P/last"
+	sleep 0.02
+	at_terminal "sbxctl run $AS -- sh ./up" <<-'EOT'
+		expect [a/d/K/v]
+		send k\n
+		expect is kept
+		end
+	EOT
+	follows forged '\x1b[2;9H' '\r\x1b[J' '1 file changed' '[a/d/K/v]' ||
+	    atf_fail "not in that order"
+	# From the other screen's place on, and not over a line without its end.
+	at_terminal "sbxctl run $AS -- sh ./last" <<-'EOT'
+		expect [a/d/K/v]
+		send k\n
+		expect is kept
+		end
+	EOT
+	follows last '\x1b[?1049l' '\n\r\x1b[J' '1 file changed' ||
+	    atf_fail "not in that order"
+	int_end
+}
+
 atf_test_case paged
 paged_head()
 {
@@ -580,7 +629,8 @@ broker_body()
 
 atf_init_test_cases()
 {
-	for c in choice paged interrupted statuses jobs injected programs broker; do
+	for c in choice below paged interrupted statuses jobs injected programs \
+	    broker; do
 		atf_add_test_case "$c"
 	done
 }

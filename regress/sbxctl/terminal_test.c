@@ -230,6 +230,7 @@ redirected(const char *how, const char *const *words, const char *want)
 ATF_TC_WITHOUT_HEAD(streams);
 ATF_TC_BODY(streams, tc)
 {
+#define BELOW	"\r\033[J"
 #define EVIL	"a\\e]52;c;eHg=\\ab\\e[21tc\\e[5id\\eP@kitty-echo|eA==\\e\\\\"
 	fake_start("clean");
 	redirected("</dev/null", "abcd", "run", "out:" EVIL);
@@ -244,19 +245,19 @@ ATF_TC_BODY(streams, tc)
 	redirected("</dev/null", "abc", "run", "out:a\\e[cb", "err:\\e[6nc");
 	/* Put back, in the end. */
 	redirected("</dev/null",
-	    "\033[?1049h\033[1mx\030\033\\\033[?1049l\033[m", "run",
-	    "out:\\e[?1049h\\e[1mx");
-	redirected(">out", "\033[?25lx\030\033\\\033[?25h", "run",
-	    "err:\\e[?25lx");
-	redirected("</dev/null", "\033]0;half\030\033\\", "run",
-	    "err:\\e]0;half");
+	    "\033[?1049h\033[1mx\030\033\\\033[?1049l\033[m\r\n" BELOW,
+	    "run", "out:\\e[?1049h\\e[1mx");
+	redirected(">out", "\033[?25lx\030\033\\\033[?25h\r\n" BELOW,
+	    "run", "err:\\e[?25lx");
+	redirected("</dev/null", "\033]0;half\030\033\\" BELOW,
+	    "run", "err:\\e]0;half");
 	/* Two streams, one terminal. */
-	redirected("</dev/null", "a\033[3mb\030\033\\\033[m", "run",
-	    "out:a\\e[3", "err:mb");
+	redirected("</dev/null", "a\033[3mb\030\033\\\033[m\r\n" BELOW,
+	    "run", "out:a\\e[3", "err:mb");
 	redirected("</dev/null 2>/dev/tty", "ab", "run", "out:a\\e[2",
 	    "err:1tb");
-	redirected("</dev/null 2>/dev/tty", "a\033[3mb\030\033\\\033[m",
-	    "run", "out:a\\e[3", "err:mb");
+	redirected("</dev/null 2>/dev/tty", "a\033[3mb\030\033\\\033[m\r\n"
+	    BELOW, "run", "out:a\\e[3", "err:mb");
 	/* In GNU screen, and behind it. */
 	setenv("STY", "1.tty", 1);
 	redirected("</dev/null", "ab", "run", "out:a\\ePq#0~\\e\\\\b");
@@ -265,15 +266,17 @@ ATF_TC_BODY(streams, tc)
 	setenv("TERM", "screen.xterm-256color", 1);
 	redirected("</dev/null", "ab", "run", "out:a\\ePq#0~\\e\\\\b");
 	setenv("TMUX", "/tmp/tmux-0/default,1,0", 1);
-	redirected("</dev/null", "a\033Pq#0~\033\\b\030\033\\", "run",
+	redirected("</dev/null", "a\033Pq#0~\033\\b\030\033\\\r\n" BELOW,
+	    "run",
 	    "out:a\\ePq#0~\\e\\\\b");
 	unsetenv("TMUX");
 	setenv("TERM", "xterm", 1);
 	/* Raw: all of it, and put back. */
 	redirected("</dev/null",
-	    "a\033]52;c;eA==\ab\033[c\033[?25l\030\033\\\033[?25h", "run",
-	    "--raw", "out:a\\e]52;c;eA==\\ab\\e[c\\e[?25l");
+	    "a\033]52;c;eA==\ab\033[c\033[?25l\030\033\\\033[?25h\r\n"
+	    BELOW, "run", "--raw", "out:a\\e]52;c;eA==\\ab\\e[c\\e[?25l");
 	fake_stop();
+#undef BELOW
 #undef EVIL
 }
 
