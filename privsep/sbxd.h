@@ -16,6 +16,7 @@
 #include "record.h"
 
 #define SESSIONS_MAX	1024	/* records, ended ones included */
+#define SESSIONS_ROOT	64	/* of them, that only root may have */
 #define SESSIONS_A_UID	512	/* root has no such bound */
 #define RECORDS_A_UID	(64 << 20)	/* bytes of argv, environment, lists */
 #define CLIENTS_MAX	256	/* connections */

@@ -178,7 +178,8 @@ new_is_sane(const struct client *c, const struct m_NEW *m, struct refusal *r)
 	if (m->rows > 65535 || m->cols > 65535 || m->umask.v > 0777)
 		return (refuse(r, "size.invalid", "a size or umask out of "
 		    "bounds", ""));
-	if (sbxd.nsessions >= SESSIONS_MAX || !share_is_left(c, NULL))
+	if (sbxd.nsessions >= SESSIONS_MAX - (c->uid == 0 ? 0 :
+	    SESSIONS_ROOT) || !share_is_left(c, NULL))
 		return (refuse(r, "limit.sessions", "there are too many "
 		    "sessions: remove some by sbxctl rm", ""));
 	if (sbxd.stopping)

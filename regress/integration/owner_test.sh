@@ -156,8 +156,67 @@ share_body()
 	int_end
 }
 
+# many N: as many records as if there were N more like session $sid.
+many()
+{
+	python3 - "$SBX_STATE/sbxd" "$sid" "$1" <<-'EOT'
+		import itertools, os, shutil, sys
+		top, sid, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
+		old = os.path.join(top, sid)
+		own = os.stat(old)
+		with open(os.path.join(old, "record"), "rb") as f:
+		    record = f.read()
+		mode = os.stat(os.path.join(old, "record")).st_mode & 0o777
+		assert record.count(sid.encode()) == 1
+		made = 0
+		for t in itertools.product("abcdefghij", repeat=3):
+		    new = "".join(t) + sid[3:]
+		    if made == n or new == sid:
+		        continue
+		    d = os.path.join(top, new)
+		    os.mkdir(d, own.st_mode & 0o777)
+		    r = os.path.join(d, "record")
+		    with open(r, "wb") as f:
+		        f.write(record.replace(sid.encode(), new.encode()))
+		    os.chmod(r, mode)
+		    os.chown(r, own.st_uid, own.st_gid)
+		    os.chown(d, own.st_uid, own.st_gid)
+		    made += 1
+		assert made == n
+	EOT
+}
+
+atf_test_case roots_own
+roots_own_head()
+{
+	atf_set descr "however many sessions users have, root can start one"
+	atf_set require.user root
+}
+roots_own_body()
+{
+	int_begin
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	int_who user
+	int_keep true
+	int_stop
+	many 959
+	int_suite
+	chmod 0666 "$SBX_STATE/sbxd.sock"
+	atf_check -o match:'^960$' sh -c 'sbxctl ls --json | python3 -c "
+import json, sys
+print(len(json.load(sys.stdin)[\"sessions\"]))"'
+	HOME=$int_user_home setpriv --reuid "$int_user" --regid "$int_user" \
+	    --clear-groups sh -c 'cd "$0" && sbxctl run --keep -- true' "$P" \
+	    </dev/null >mine 2>&1 && atf_fail "$(cat mine)"
+	atf_check -o match:'there are too many sessions' cat mine
+	int_who root
+	atf_check -o ignore -e ignore sbxctl new --repo "$P" -- true
+	int_stop
+}
+
 atf_init_test_cases()
 {
+	atf_add_test_case roots_own
 	atf_add_test_case theirs
 	atf_add_test_case life
 	atf_add_test_case share
