@@ -41,6 +41,24 @@ checks_free(struct checks *all)
 	free(all->v);
 }
 
+/* Whoever crashes chooses what is in its core, and in its name. */
+static void
+doctor_cores(struct checks *all)
+{
+	FILE	*f = fopen("/proc/sys/kernel/core_pattern", "re");
+	int	 c;
+
+	if (f == NULL)
+		return;
+	/* A program, or (from Linux 6.16 on) a service's socket. */
+	if ((c = getc(f)) == '|' || c == '@')
+		checks_add(all, "warn", "cores", "kernel.core_pattern is no "
+		    "file: what crashes in a session is handed to a program "
+		    "on this machine, as root, which keeps its core there; a "
+		    "plain name, as \"core\", keeps cores in the session");
+	fclose(f);
+}
+
 /* What sbxctl itself can see. */
 static void
 doctor_here(struct checks *all)
@@ -57,6 +75,7 @@ doctor_here(struct checks *all)
 		checks_add(all, "fail", "program", "no sbxd beside sbxctl "
 		    "and none at " SBX_SBINDIR ": install the suite whole");
 	free(program);
+	doctor_cores(all);
 }
 
 /* A running suite, or one started for this; NULL: neither is to be had. */

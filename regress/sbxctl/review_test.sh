@@ -495,7 +495,25 @@ doctor_body() {
 	sbx_fake_stop
 }
 
+atf_test_case cores
+cores_head() {
+	atf_set descr "doctor warns of a core_pattern that is a program"
+	atf_set require.user root
+}
+cores_body() {
+	fake_start clean
+	echo '|/usr/lib/systemd/systemd-coredump %P' >pattern
+	mount --bind pattern /proc/sys/kernel/core_pattern
+	atf_check -o match:'^warn  cores .*as root' \
+	    -o match:'^sessions can run here' sbxctl doctor
+	echo core >pattern
+	atf_check -o not-match:'cores' sbxctl doctor
+	umount /proc/sys/kernel/core_pattern
+	sbx_fake_stop
+}
+
 atf_init_test_cases() {
+	atf_add_test_case cores
 	atf_add_test_case ls
 	atf_add_test_case show
 	atf_add_test_case ids
