@@ -26,7 +26,6 @@ struct fresh {
 	int	dev, sys, tmp, run;
 	/* -1: none; of the pid namespace that the next session may have. */
 	int	proc, pidns;
-	uint64_t missing;	/* of what is covered in it */
 };
 
 /* -1: a fault, and nothing of it is left open. */

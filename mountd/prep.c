@@ -409,6 +409,7 @@ prep_answer(struct prep *p)
 	m.missing.n = t->plan.missing != NULL;
 	m.missing.v = (const char **)(uintptr_t)&t->plan.missing;
 	prep_send_fd(p, "tree", 0, t->root);
+	prep_send_clones(p);
 	child_send(p->c, MSG_MOUNTED, -1, &m);
 	free(hide);
 	return (0);
@@ -507,8 +508,6 @@ prep_run(struct child *c)
 		(void)prep_judged(&p);
 		return (-1);
 	}
-	/* While init is on its way still. */
-	prep_send_clones(&p);
 	if (prep_receive(&p, &p.pidns) == -1 ||
 	    pidns_check(p.pidns) == -1 ||
 	    tree_finish(&p.t, p.pidns, p.w.uid) == -1 ||

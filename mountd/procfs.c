@@ -146,24 +146,28 @@ proc_name(size_t n)
 	return (n < PROC_COVERED ? proc_covered[n] + 1 : NULL);
 }
 
-/* Which of them are not there, of those in the set. */
-static uint64_t
-proc_missing(int proc, uint64_t of)
+/*
+ * All of them that are there are sealed or covered: a module may have brought
+ * one since, or have taken one away, what lay on it too, and brought it again.
+ */
+static bool
+proc_is_whole(int proc)
 {
 	const char	*name;
-	uint64_t	 set = 0;
+	struct statx	 sx;
 	size_t		 i;
 
 	for (i = 0; (name = proc_name(i)) != NULL; i++)
-		if ((of >> i & 1) != 0 && faccessat(proc, name, F_OK,
-		    AT_SYMLINK_NOFOLLOW) == -1)
-			set |= (uint64_t)1 << i;
-	return (set);
+		if (statx(proc, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		    0, &sx) == 0 ? (sx.stx_attributes &
+		    STATX_ATTR_MOUNT_ROOT) == 0 : errno != ENOENT)
+			return (false);
+	return (true);
 }
 
 /* With all that is sealed and covered in it. */
 static int
-proc_make(int face, int pidns, uint64_t *missing)
+proc_make(int face, int pidns)
 {
 	size_t	i;
 	int	proc, r;
@@ -171,7 +175,6 @@ proc_make(int face, int pidns, uint64_t *missing)
 	proc = fs_base(proc_new(pidns), "/proc");
 	if (proc == -1)
 		return (-1);
-	*missing = proc_missing(proc, UINT64_MAX);
 	for (i = 0, r = 0; r == 0 && i < PROC_READONLY; i++)
 		r = proc_seal(proc, proc_readonly[i]);
 	for (i = 0; r == 0 && i < PROC_COVERED; i++)
@@ -198,7 +201,7 @@ proc_early(struct fresh *f, int pidns)
 	proc_drop(f);
 	f->pidns = pidns;
 	if (pidns_check(pidns) == -1 ||
-	    (f->proc = proc_make(f->face, pidns, &f->missing)) == -1)
+	    (f->proc = proc_make(f->face, pidns)) == -1)
 		proc_drop(f);
 	fault_clear();
 }
@@ -220,12 +223,10 @@ proc_attach(struct fresh *f, int tree, int pidns, uid_t uid)
 {
 	int	point, r = -1;
 
-	/* What a module has brought since is not covered in it. */
 	if (f->proc != -1 && (!fs_same(f->pidns, pidns) ||
-	    proc_missing(f->proc, f->missing) != f->missing))
+	    !proc_is_whole(f->proc)))
 		proc_drop(f);
-	if (f->proc == -1 &&
-	    (f->proc = proc_make(f->face, pidns, &f->missing)) == -1)
+	if (f->proc == -1 && (f->proc = proc_make(f->face, pidns)) == -1)
 		return (-1);
 	if (proc_close(f->proc, uid) == 0 &&
 	    (point = point_open(tree, "/proc", true, true)) != -1) {
