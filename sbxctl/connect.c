@@ -186,35 +186,47 @@ conn_hello(struct conn *c)
 	return (true);
 }
 
-/* One round over the sockets, each with the first request, if there is one.
- * NULL: nothing listens there. */
+/* With the first request, if there is one. NULL: nothing listens there. */
+static struct conn *
+conn_try(const char *path, uint32_t type, const void *body)
+{
+	struct conn	*c;
+	int		 fd;
+
+	if ((fd = conn_connect(path)) != -1) {
+		c = conn_new(fd, path);
+		if (type != MSG_INVALID)
+			conn_send(c, type, body);
+		if (conn_hello(c))
+			return (c);
+		conn_close(c);
+	} else if (errno == EACCES) {
+		if (suite_is_meant() && !suite_left(path))
+			fail("%s: you may not use this suite: ask its "
+			    "administrator for access to the socket", path);
+	} else if (errno != ENOENT && errno != ECONNREFUSED)
+		fail("%s: %s", path, strerror(errno));
+	return (NULL);
+}
+
+/* One round over the sockets; last of all where a suite on the state that is
+ * named says that it listens. */
 static struct conn *
 conn_round(uint32_t type, const void *body)
 {
-	char		*sockets[SUITE_SOCKETS];
+	char		*sockets[SUITE_SOCKETS], *where;
 	struct conn	*c = NULL;
 	size_t		 i, n;
-	int		 fd;
 
 	n = suite_sockets(sockets);
 	for (i = 0; i < n; i++) {
-		if (c == NULL && (fd = conn_connect(sockets[i])) != -1) {
-			c = conn_new(fd, sockets[i]);
-			if (type != MSG_INVALID)
-				conn_send(c, type, body);
-			if (!conn_hello(c)) {
-				conn_close(c);
-				c = NULL;
-			}
-		} else if (c == NULL && errno == EACCES) {
-			if (suite_is_meant() && !suite_left(sockets[i]))
-				fail("%s: you may not use this suite: ask "
-				    "its administrator for access to the "
-				    "socket", sockets[i]);
-		} else if (c == NULL && errno != ENOENT &&
-		    errno != ECONNREFUSED)
-			fail("%s: %s", sockets[i], strerror(errno));
+		if (c == NULL)
+			c = conn_try(sockets[i], type, body);
 		free(sockets[i]);
+	}
+	if (c == NULL && (where = suite_where()) != NULL) {
+		c = conn_try(where, type, body);
+		free(where);
 	}
 	return (c);
 }

@@ -173,6 +173,7 @@ void		 conn_refused(const struct msg *) __attribute__((noreturn));
 /* Where a suite of this state listens, most likely first. */
 #define SUITE_SOCKETS	5
 size_t		 suite_sockets(char *sockets[SUITE_SOCKETS]);
+char		*suite_where(void);	/* as its owner says; or NULL */
 /* That socket is of a suite that the caller asked for, by name or being root:
  * one that is not for him is not passed by. */
 bool		 suite_is_meant(void);
@@ -183,8 +184,7 @@ bool		 suite_left(const char *path);
 char		*suite_start(void);
 /* The same without starting one: true where suite_sockets has another one. */
 bool		 suite_find(void);
-/* That socket, for a message. */
-const char	*suite_last(void);
+const char	*suite_last(void);	/* that socket, for a message */
 /* The sbxd that suite_start would run, malloc'ed; NULL: there is none. */
 char		*suite_program(void);
 

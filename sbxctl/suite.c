@@ -70,13 +70,15 @@ suite_socket(const char *dir)
 
 /* Where the suite on that state says that it listens, which its configuration
  * may have put elsewhere; NULL: none runs, or it is not for us to know. */
-static char *
-suite_where(const char *state)
+char *
+suite_where(void)
 {
-	char	sock[LIMIT_PATH + 1] = "";
-	int	dir = open(state, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char	*state = suite_state();
+	char		 sock[LIMIT_PATH + 1] = "";
+	int		 dir;
 
-	if (dir == -1)
+	if (state == NULL ||
+	    (dir = open(state, O_PATH | O_DIRECTORY | O_CLOEXEC)) == -1)
 		return (NULL);
 	if (state_held(dir))
 		state_where(dir, geteuid(), sock, sizeof(sock));
@@ -95,8 +97,6 @@ suite_sockets(char *sockets[SUITE_SOCKETS])
 
 	if (state != NULL) {
 		sockets[n++] = suite_socket(state);
-		if ((sockets[n] = suite_where(state)) != NULL)
-			n++;
 		return (n);
 	}
 	if (geteuid() != 0) {
