@@ -18,22 +18,6 @@
 #include "layer.h"
 #include "mountd.h"
 
-bool
-layer_strayed(int store)
-{
-	char		at[PATH_MAX];
-	unsigned int	n = LAYER_ROOT;
-
-	return (layer_outside(store, &n, at) != 0);
-}
-
-bool
-layer_is_idle(int store)
-{
-	return (layer_is_pristine(store) && (!layer_git_elsewhere(store) ||
-	    !layer_strayed(store)));
-}
-
 /* A layer's upper folder, and the folder of the machine that it lies on. */
 struct pair {
 	int		u, real;

@@ -510,22 +510,64 @@ layer_outside(int store, unsigned int *n, char *at)
 	return (0);
 }
 
-bool
-layer_is_pristine(int store)
+/* Nothing is in what is mounted below a root. */
+static bool
+survey_roots(int store)
 {
 	char		path[PATH_MAX], at[PATH_MAX];
 	unsigned int	n, below;
-	bool		any = false;
 	int		r;
 
-	if (aside_is(store))
-		return (false);
 	for (n = LAYER_ROOT; (r = layer_root(store, &n, path)) == 1; n++) {
 		below = LAYER_ROOT;
-		any = true;
-		if (!upper_is_empty(store, n) ||
-		    layer_below(store, path, &below, at) != 0)
+		if (layer_below(store, path, &below, at) != 0)
 			return (false);
 	}
-	return (any && r == 0);
+	return (r == 0);
+}
+
+/* 1: of a root, 0: of none, -1: it cannot be told, 2: there is no such one. */
+static int
+survey_layer(int store, unsigned int n, const char *project, bool *empty)
+{
+	char	at[PATH_MAX], mark[PATH_MAX];
+	int	dir, r;
+
+	if ((dir = layer_folder(store, n)) == -1)
+		return (errno == ENOENT ? 2 : -1);
+	if ((r = mark_get(dir, XATTR_AT, at)) == 0)
+		r = 2;
+	else if (r == 1 && strcmp(at, project) != 0)
+		r = mark_get(dir, XATTR_ROOT, mark);
+	*empty = at_is_empty(dir, "u");
+	close(dir);
+	return (r);
+}
+
+/* Each folder is looked at once: every session's end waits for it. */
+void
+layer_survey(int store, struct survey *s)
+{
+	char		project[PATH_MAX];
+	unsigned int	n;
+	bool		roots = false, empty;
+	int		r = layer_project(store, project);
+
+	memset(s, 0, sizeof(*s));
+	s->pristine = r == 0 && !aside_is(store);
+	s->strayed = r == -1;
+	for (n = LAYER_ROOT; r == 0 && n < LAYER_MAX; n++) {
+		if ((r = survey_layer(store, n, project, &empty)) == 2)
+			break;
+		roots |= r == 1;
+		if (r == -1 || (!empty && r == 1))
+			s->pristine = false;
+		if (r == -1 || (!empty && r == 0))
+			s->strayed = true;
+		r = r == -1 ? -1 : 0;
+	}
+	s->pristine = s->pristine && roots;
+	if (s->pristine && s->strayed)
+		s->pristine = survey_roots(store);
+	s->idle = s->pristine && (!s->strayed || !layer_git_elsewhere(store));
 }

@@ -76,18 +76,20 @@ int	root_named(int store, const char *path, const char *what,
 /* From *n on, the next layer of a filesystem mounted below the root that has
  * something in it: 1, its path in at[PATH_MAX]; 0 none; -1 errno. */
 int	layer_below(int store, const char *root, unsigned int *n, char *at);
-/* What the session wrote into its roots, and into what is mounted in them:
- * for most sessions nothing, and then nobody needs to start a review to know
- * it. */
-bool	layer_is_pristine(int store);
 /* aside.c: something may be put aside of a layer, and is as much the
  * session's. */
 bool	aside_is(int store);
-/* gitdir.c: the same, and nowhere else either, if a root's .git is no folder:
- * where git keeps what it is told inside only a review finds. */
-bool	layer_is_idle(int store);
-/* Is there, or may there be, anything in a layer that is no root's? */
-bool	layer_strayed(int store);
+/* What a look at all of a session's layers finds, of which most have nothing:
+ * then nobody needs to start a review to know it. What cannot be told counts
+ * as something. */
+struct survey {
+	bool	pristine;	/* its roots, and what is mounted in them */
+	/* The same, and nothing anywhere if a root's .git is no folder: where
+	 * git keeps what it is told inside only a review finds. */
+	bool	idle;
+	bool	strayed;	/* there is something in a layer of no root */
+};
+void	layer_survey(int store, struct survey *);
 /* A git folder at this path has something in the layer it lies in: 1; 0 not, or
  * that is a root's; -1 errno. */
 int	layer_has_git(int store, const char *path);

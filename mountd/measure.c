@@ -290,6 +290,15 @@ name_is_layer(const char *name, size_t n)
 	    why == NULL);
 }
 
+static bool
+measure_idle(int store)
+{
+	struct survey	found;
+
+	layer_survey(store, &found);
+	return (found.idle || layer_is_unborn(store));
+}
+
 /* The stage of landings; and what is neither, with the folder itself: there it
  * is said whether the layer is empty, when all of it was read. */
 static int
@@ -324,7 +333,7 @@ measure_others(struct child *c, const char *sid, int store, size_t n)
 		rest.inodes += m.inodes;
 	}
 	closedir(d);
-	rest.pristine = layer_is_idle(store) || layer_is_unborn(store);
+	rest.pristine = measure_idle(store);
 	child_send(c, MSG_MEASURED, -1, &rest);
 	return (r);
 }
@@ -373,7 +382,7 @@ list_one(struct child *c, const char *sid)
 		out.uid = st.st_uid;
 		out.owned = true;
 	}
-	out.pristine = layer_is_idle(store) || layer_is_unborn(store);
+	out.pristine = measure_idle(store);
 	close(store);
 	child_send(c, MSG_MEASURED, -1, &out);
 }

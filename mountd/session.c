@@ -222,6 +222,7 @@ mountd_on_prep(struct peer *p, struct msg *msg)
 {
 	const struct m_PREP	*m = msg->body;
 	struct session		*s;
+	struct survey		 found = { .pristine = false };
 
 	(void)p;
 	/* A session whose layer is gone is not given an empty one. */
@@ -231,7 +232,9 @@ mountd_on_prep(struct peer *p, struct msg *msg)
 		refuse(msg->id, s->id, "mount.busy", "it is mounted");
 		return;
 	}
-	if (m->again && layer_is_pristine(s->store))
+	if (m->again)
+		layer_survey(s->store, &found);
+	if (found.pristine)
 		answer(msg->id, MSG_PRISTINE, s->id);
 	if (session_remember(s, m) == -1)
 		fatal("session %s", s->id);
@@ -253,13 +256,6 @@ mountd_on_sfd(struct peer *p, struct msg *msg)
 	    s->job->child == NULL)
 		return;
 	peer_send(s->job->child, MSG_SFD, 0, msg_take_fd(msg), m);
-}
-
-static void
-mountd_on_spare(struct peer *p, struct msg *msg)
-{
-	(void)p;
-	spare_pidns(msg_take_fd(msg));
 }
 
 static void
@@ -318,11 +314,13 @@ static void
 session_release(struct session *s, uint32_t id)
 {
 	struct msg	msg = { .type = MSG_RELEASE, .id = id, .fd = -1 };
+	struct survey	found;
 
 	/* sbxd asks for this when the session's processes are gone. */
-	if (layer_strayed(s->store))
+	layer_survey(s->store, &found);
+	if (found.strayed)
 		answer(id, MSG_STRAYED, s->id);
-	if (layer_is_idle(s->store))
+	if (found.idle)
 		answer(id, MSG_PRISTINE, s->id);
 	session_run(s, &msg, release_run);
 	/* The child has them, and waits for our OK before it ends them. */

@@ -96,13 +96,20 @@ spare_tell(void)
 	pidns = -1;
 }
 
-void
+static void
 spare_pidns(int fd)
 {
 	if (pidns != -1)
 		close(pidns);
 	pidns = fd;
 	spare_tell();
+}
+
+void
+mountd_on_spare(struct peer *p, struct msg *msg)
+{
+	(void)p;
+	spare_pidns(msg_take_fd(msg));
 }
 
 static void

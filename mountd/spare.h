@@ -8,9 +8,9 @@
 #include "job.h"
 
 void	spare_begin(struct event_base *);
-/* Spawn's spare pair has this pid namespace, which is taken over: what the
- * next session's /proc will be of, if it gets both. */
-void	spare_pidns(int pidns);
+/* SPARE: spawn's spare pair has this pid namespace, what the next session's
+ * /proc will be of, if it gets both. */
+void	mountd_on_spare(struct peer *, struct msg *);
 /* One is made in a moment, if there is none. */
 void	spare_soon(void);
 /* Gives it the request. False: there is none, a child has to be made. */
