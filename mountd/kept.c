@@ -4,8 +4,10 @@
  * killed. Nothing of it is given up as long as that file is there, and all of
  * it with its removal.
  *
- * The file: the layer's number, then each step in turn, "a", or "o" where a
- * folder took a whiteout's place, and its path; a NUL behind each. A step is
+ * The file: the layer's number, then each step in turn, "a" of a discard, "l"
+ * of a landing, or "o" where a folder took a whiteout's place, and its path; a
+ * NUL behind each. What is of a landing has landed, or is a folder with nothing
+ * of its own: where it cannot come back any more it is of no worth. A step is
  * written before it is made, and not synced: what a power cut leaves of it may
  * be shorter than what was put aside, and that stays for who looks by hand.
  */
@@ -69,8 +71,8 @@ kept_note(struct clean *c, const char *path, bool opened)
 
 	if (c->steps_fd == -1 && kept_begin(c) == -1)
 		return (-1);
-	len = snprintf(record, sizeof(record), "%c%s", opened ? 'o' : 'a',
-	    path) + 1;
+	len = snprintf(record, sizeof(record), "%c%s", opened ? 'o' :
+	    c->discard ? 'a' : 'l', path) + 1;
 	c->steps_len += (size_t)len;
 	if (c->steps_len > STEPS_MAX - sizeof(struct number)) {
 		errno = EFBIG;
@@ -212,24 +214,44 @@ kept_stays(struct kept *k, const char *path, int error)
 	k->error = error;
 }
 
+/* Landed, and the session has gone on where it was: kept, it would be a reason
+ * for ever not to look at the session. */
+static bool
+kept_landed(const struct kept *k, const char *record, int error)
+{
+	return (record[0] == 'l' && !k->still && (error == EEXIST ||
+	    error == ENOENT || error == ENOTDIR || error == ELOOP));
+}
+
+static int
+kept_step(struct kept *k, size_t i, const char *record)
+{
+	bool	opened = record[0] == 'o';
+
+	if (opened && k->stay > 0) {
+		errno = EBUSY;
+		return (-1);
+	}
+	if (kept_return(k->aside, k->u, i, record + 1, opened,
+	    k->still) == 0)
+		return (0);
+	if (!kept_landed(k, record, errno))
+		return (-1);
+	return (rm_all(k->aside, step_number(i).s));
+}
+
 /* All that can be: one that cannot keeps none of the others. But what has
  * taken a whiteout's place is left alone as long as something of it may be
  * among them. */
 static void
 kept_steps(struct kept *k)
 {
-	const char	*record;
-	bool		 opened;
-	size_t		 i;
+	size_t	i;
 
 	for (i = k->n; i-- > 1; ) {
 		child_alive();
-		record = k->v[i];
-		opened = record[0] == 'o';
-		errno = EBUSY;
-		if ((opened && k->stay > 0) || kept_return(k->aside, k->u,
-		    i - 1, record + 1, opened, k->still) == -1)
-			kept_stays(k, record + 1, errno);
+		if (kept_step(k, i - 1, k->v[i]) == -1)
+			kept_stays(k, k->v[i] + 1, errno);
 	}
 }
 

@@ -1,6 +1,7 @@
 /*
  * A discard of a live session that fails or is killed at each of its steps,
- * and whose undoing fails, too: nothing of the session's is lost.
+ * and whose undoing fails, too: nothing of the session's is lost. And a landing
+ * that is killed: nothing of it is in the session's way.
  */
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -162,6 +163,39 @@ CASE(ended, "what stays aside keeps its session, until its place is free")
 	drive_end();
 }
 
+/* What it put aside has landed: it keeps nobody from what the session has
+ * written there since. */
+CASE(landed_killed, "a landing that is killed, and the session goes on")
+{
+	struct drive		d = { .uid = 1001, .gid = 1001 };
+	struct drive_view	v;
+	static const char	 change[] =
+	    "echo m >f; echo m >d/a; echo m >d2/n; rm t";
+
+	drive_begin();
+	reset();
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "%s", change));
+	land(change);
+	/* Before the record of the steps goes. */
+	trip_begin(drive_mountd.pid, SYS_unlinkat, 1, 1, 0);
+	ATF_REQUIRE(!drive_clean(&d, true, false, LISTED("d/a", "d2/n", "f",
+	    "t")));
+	ATF_REQUIRE_EQ(1, trip_end());
+	ATF_REQUIRE_EQ(0, test_sh("cd '%s/state/s/%s/aside' && test -e steps "
+	    "&& test -e 3", test_scratch(), d.id));
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "echo later >f; rm -r d; "
+	    "echo later >d; echo later >t"));
+	ATF_REQUIRE_MSG(drive_look(&d, true, &v), "%s: %s", d.code, d.text);
+	drive_look_end(&v);
+	ATF_CHECK(!aside_there(&d));
+	ATF_CHECK_STREQ("later\nlater\nlater\nm",
+	    drive_out(&d, "cat f d t d2/n"));
+	drive_release(&d);
+	drive_erase(&d);
+	drive_end();
+}
+
 /* As a power cut may leave it: more is aside than was written down. */
 CASE(unwritten, "what is aside without a record of its place stays there")
 {
@@ -201,6 +235,7 @@ ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, undone);
 	ATF_TP_ADD_TC(tp, ended);
+	ATF_TP_ADD_TC(tp, landed_killed);
 	ATF_TP_ADD_TC(tp, unwritten);
 	return (atf_no_error());
 }
