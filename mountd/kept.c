@@ -163,7 +163,15 @@ kept_return(int aside, int u, size_t i, const char *path, bool opened,
 	return (r);
 }
 
-/* The records that are whole: the one that was being written is of no step. */
+/* A step's: what a power cut has left of the file may end in zeros. */
+static bool
+record_is(const char *p)
+{
+	return ((*p == 'a' || *p == 'l' || *p == 'o') && p[1] != '\0');
+}
+
+/* The records that are whole: the one that was being written is of no step,
+ * nor is any behind what is no record. */
 static int
 kept_split(struct kept *k, size_t len)
 {
@@ -175,7 +183,8 @@ kept_split(struct kept *k, size_t len)
 		n++;
 	if ((k->v = calloc(n + 1, sizeof(*k->v))) == NULL)
 		return (-1);
-	for (p = k->file; k->n < n; p += strlen(p) + 1)
+	for (p = k->file; k->n < n && (k->n == 0 ? *p != '\0' :
+	    record_is(p)); p += strlen(p) + 1)
 		k->v[k->n++] = p;
 	return (0);
 }
