@@ -135,6 +135,17 @@ trial_back(int aside, int store, const char *at)
 	    strerror(errno)));
 }
 
+/* Beside what was at fault before, if it is undone. */
+static int
+aside_fails(void)
+{
+	return (fault_also("mount.aside", "what was put aside of the session's "
+	    "layer, in \"" ASIDE "\" in its folder below %s/s: %s: that is "
+	    "tried again whenever the session is looked at",
+	    shown(mountd.state), strerror(errno)));
+}
+
+/* -1: a fault. */
 static int
 trial_mend(int aside, int store)
 {
@@ -144,15 +155,19 @@ trial_mend(int aside, int store)
 
 	len = fgetxattr(aside, xattr_name(XATTR_TRIAL), at, sizeof(at) - 1);
 	if (len == -1)
-		return (errno == ENODATA ? 0 : -1);
+		return (errno == ENODATA ? 0 : aside_fails());
 	at[len] = '\0';
 	if (fstatat(aside, TRIAL, &st, AT_SYMLINK_NOFOLLOW) == -1) {
 		if (errno != ENOENT)
+			return (aside_fails());
+	} else if (!trial_stands(aside, TRIAL)) {
+		if (trial_back(aside, store, at) == -1)
 			return (-1);
-	} else if ((trial_stands(aside, TRIAL) ? rm_all(aside, TRIAL) :
-	    trial_back(aside, store, at)) == -1)
-		return (-1);
-	return (removexattr(fdpath(aside).s, xattr_name(XATTR_TRIAL)));
+	} else if (rm_all(aside, TRIAL) == -1)
+		return (aside_fails());
+	if (removexattr(fdpath(aside).s, xattr_name(XATTR_TRIAL)) == -1)
+		return (aside_fails());
+	return (0);
 }
 
 int
@@ -168,15 +183,14 @@ aside_back(int store, bool still)
 
 	aside = openat(store, ASIDE,
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (aside == -1 && errno == ENOENT)
-		return (0);
-	if (aside == -1 || trial_mend(aside, store) == -1)
-		r = fault_errno("mount.aside", "what was put aside of the "
-		    "session's layer");
-	else
-		r = kept_back(aside, store, still);
-	if (aside != -1)
-		close(aside);
+	if (aside == -1)
+		return (errno == ENOENT ? 0 : aside_fails());
+	/* No step is of what is below a folder that is being tried: each comes
+	 * back, whatever becomes of the folder. */
+	r = trial_mend(aside, store);
+	if (kept_back(aside, store, still) == -1)
+		r = -1;
+	close(aside);
 	/* What does not go now is nobody's any more. */
 	if (r == 0)
 		(void)rm_all(store, ASIDE);

@@ -128,6 +128,32 @@ CASE(undone, "a discard that fails, or is killed, at any step")
 	drive_end();
 }
 
+/* The first of two things put aside does not come back: the other one does. */
+CASE(tried, "a folder that stays aside keeps nothing else there")
+{
+	struct drive	 d = { .uid = 1001, .gid = 1001 };
+	const char	*change = "echo m >b; rm -r d2; mkdir d2; echo x >d2/x";
+
+	drive_begin();
+	reset();
+	START(&d);
+	ATF_REQUIRE_EQ(0, drive_sh(&d, "%s", change));
+	list_inside(&d);
+	strlcpy(before, inside, sizeof(before));
+	/* b's, d2's to be tried, and that back, at once and then. */
+	ATF_REQUIRE(stumbles(&d, LISTED("b", "d2/x"), 3, 4, EIO));
+	ATF_CHECK_STREQ("mount.aside", d.code);
+	ATF_CHECK_MSG(strstr(d.text, "\"aside/trial\"") != NULL &&
+	    strstr(d.text, "that did not end") == NULL, "%s", d.text);
+	ATF_CHECK_EQ(0, test_sh("cd '%s/state/s/%s/aside' && test -e trial && "
+	    "test -e steps && test ! -e 0", test_scratch(), d.id));
+	ATF_CHECK_STREQ("m", drive_out(&d, "cat b"));
+	looked_at(&d, change, 3);
+	drive_release(&d);
+	drive_erase(&d);
+	drive_end();
+}
+
 /* Of a session that ends then: its layer is not empty, and what had no place
  * is said until it has one. */
 CASE(ended, "what stays aside keeps its session, until its place is free")
@@ -241,6 +267,7 @@ CASE(unwritten, "what is aside without a record of its place stays there")
 ATF_TP_ADD_TCS(tp)
 {
 	ATF_TP_ADD_TC(tp, undone);
+	ATF_TP_ADD_TC(tp, tried);
 	ATF_TP_ADD_TC(tp, ended);
 	ATF_TP_ADD_TC(tp, landed_killed);
 	ATF_TP_ADD_TC(tp, unwritten);
