@@ -92,10 +92,12 @@ struct session {
 	int		 dir;		/* its folder, O_DIRECTORY */
 	struct peer	*worker;
 	/* who asked for it, until it runs: a client that waits, or the dup
-	 * of a connection that has become the terminal's; neither: gone */
+	 * of a connection that has become the terminal's; neither: it is
+	 * another session's terminal now, or gone */
 	struct client	*starter;
 	int		 starter_fd;
 	uint32_t	 starter_id;
+	bool		 unheard;	/* gone */
 	/* start */
 	bool		 started, mounted, netup, went;
 	size_t		 sealed;	/* roots of it */
@@ -303,7 +305,7 @@ int		 session_start(struct session *, struct client *, uint32_t,
 void		 session_advance(struct session *);
 void		 session_running(struct session *);
 /* This client has gone: what it asked for and has not heard of is given up. */
-void		 session_unheard(struct session *, const struct client *);
+void		 session_unheard(struct session *);
 void		 session_seal(struct session *);
 
 /* sbxd_attach.c */

@@ -253,7 +253,21 @@ client_send_end(struct client *c, uint32_t id, const struct session *s)
 	peer_send(c->peer, MSG_SESSION, id, -1, &b.m);
 }
 
-/* Requests and waits of a connection that is over. */
+/* Of one whose connection was handed over somebody is there still, only not
+ * to hear of it. */
+static void
+client_started(const struct client *c, struct session *s)
+{
+	if (s->starter != c)
+		return;
+	if (c->peer != NULL)
+		session_unheard(s);
+	else
+		s->starter = NULL;
+}
+
+/* Requests and waits of a connection that is over, or handed over: that one
+ * has no peer any more. */
 void
 client_drop(struct client *c)
 {
@@ -262,7 +276,7 @@ client_drop(struct client *c)
 	struct job	*j, *jnext;
 
 	TAILQ_FOREACH(s, &sbxd.sessions, entry) {
-		session_unheard(s, c);
+		client_started(c, s);
 		if (s->remover == c)
 			s->remover = NULL;
 		TAILQ_FOREACH_SAFE(w, &s->waiters, entry, next)

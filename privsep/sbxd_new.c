@@ -398,6 +398,7 @@ starter_take(struct session *s, struct client *c, uint32_t id, bool attach,
 
 	*terminal = -1;
 	s->starter_id = id;
+	s->unheard = false;
 	*forspawn = fcntl(c->peer->ib.fd, F_DUPFD_CLOEXEC, 0);
 	if (*forspawn == -1)
 		return (-1);
@@ -526,11 +527,10 @@ session_seal(struct session *s)
 static const char	unheard[] = "who started it had gone";
 
 void
-session_unheard(struct session *s, const struct client *c)
+session_unheard(struct session *s)
 {
-	if (s->starter != c)
-		return;
 	s->starter = NULL;
+	s->unheard = true;
 	/* After GO it may run already: session_running ends it. */
 	if (s->state == S_STARTING && !s->went)
 		session_fail(s, "client.gone", unheard);
@@ -564,8 +564,6 @@ session_advance(struct session *s)
 void
 session_running(struct session *s)
 {
-	bool	gone = s->starter == NULL && s->starter_fd == -1;
-
 	s->ran = true;
 	session_set(s, S_RUNNING, NULL);
 	if (s->starter != NULL)
@@ -576,6 +574,6 @@ session_running(struct session *s)
 	s->starter_fd = -1;
 	record_free(&s->before);
 	session_save(s);
-	if (gone)
+	if (s->unheard)
 		session_end(s, unheard);
 }

@@ -720,6 +720,26 @@ theirs_body()
 	int_end
 }
 
+atf_test_case given
+given_head()
+{
+	atf_set descr "who gives its connection away for one session is not \
+gone from another that it started"
+	atf_set require.user root
+}
+given_body()
+{
+	int_begin
+	int_who root
+	atf_check -o inline:'2 ended, 0 hidden, 1 words
+3 ended, 0 hidden, 1 words\n' "$tools/client" "$SBX_STATE/sbxd.sock" two "$P"
+	for sid in $(sbxctl ls | awk 'NR > 1 { print $1 }'); do
+		atf_check -o match:'^state *ended 0' sbxctl show "$sid"
+		atf_check -o ignore sbxctl rm "$sid"
+	done
+	int_end
+}
+
 atf_test_case anew
 anew_head()
 {
@@ -1002,7 +1022,7 @@ refused_body()
 atf_init_test_cases()
 {
 	for c in detached shared asked sizes keys keys_flow stopped slow_other crowd homes \
-	    early theirs anew audited lost embedded reviewed refused; do
+	    early theirs given anew audited lost embedded reviewed refused; do
 		atf_add_test_case "$c"
 	done
 }

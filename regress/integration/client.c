@@ -32,6 +32,8 @@
  *	waits SID	for its end, twice, by stopping it too; what it hears
  *	many PROJECT	NEW with as many variables as there may be, then a
  *			resume with the terminal's; says the session's id
+ *	two PROJECT	NEW that waits, and at once one that is given the
+ *			connection; says how their sessions ended
  * What the suite says before it hangs up is printed, made visible.
  */
 #include <sys/resource.h>
@@ -729,6 +731,20 @@ types(const char *sid)
 	exit(0);
 }
 
+/* Two requests in one write. */
+static void
+put_two(struct imsgbuf *ib)
+{
+	struct outbuf	*a = TAILQ_FIRST(&ib->out), *b = TAILQ_NEXT(a, entry);
+	uint8_t		 both[8192];
+
+	if (a->len + b->len > sizeof(both))
+		errx(2, "too long");
+	memcpy(both, a->data, a->len);
+	memcpy(both + a->len, b->data, b->len);
+	put(ib->fd, both, a->len + b->len);
+}
+
 /* In one write, so that it is there when the request is looked at. */
 static void
 follow(const char *sid)
@@ -736,19 +752,13 @@ follow(const char *sid)
 	struct m_EXEC	 exec = { .session = sid, .argv = { 1, true_argv } };
 	struct imsgbuf	 ib;
 	struct msg	 msg;
-	struct outbuf	*a, *b;
 	const char	*why = "";
-	uint8_t		 both[8192];
 
 	asked(&ib, connected());
 	if (imsg_compose(&ib, MSG_EXEC, 1, -1, &exec) == -1 ||
 	    imsg_compose(&ib, MSG_LIST, 2, -1, NULL) == -1)
 		err(2, "EXEC");
-	a = TAILQ_FIRST(&ib.out);
-	b = TAILQ_NEXT(a, entry);
-	memcpy(both, a->data, a->len);
-	memcpy(both + a->len, b->data, b->len);
-	put(ib.fd, both, a->len + b->len);
+	put_two(&ib);
 	while (imsg_recv(&ib, &msg, 20000, &why) == 1 && msg.id == 0)
 		msg_free(&msg);
 	if (msg.type != MSG_ERROR || strcmp(((const struct m_ERROR *)
@@ -778,6 +788,50 @@ halfway(const char *sid)
 		header(ib.fd, MSG_EXEC, 100, 16);
 		imsg_clear(&ib);
 	}
+	exit(0);
+}
+
+/* The session that is not this one. */
+static void
+other(struct imsgbuf *ib, const char *than, char *sid, size_t size)
+{
+	if (imsg_send(ib, MSG_LIST, 1, -1, NULL) == -1)
+		err(2, "LIST");
+	do
+		told(ib, sid, size);
+	while (strcmp(sid, than) == 0);
+}
+
+static void
+two(const char *project)
+{
+	static const char	*env[] = { "PATH=/usr/bin:/bin", NULL };
+	char			 sid[LIMIT_SID + 1], given[LIMIT_SID + 1];
+	struct m_NEW		 m = {
+		.argv = { 1, true_argv }, .env = { 1, env }, .cwd = project,
+		.project = project, .home = getenv("HOME"), .user = "root",
+		.network = "host"
+	};
+	struct m_WAIT		 w = { .session = sid };
+	struct imsgbuf		 ib, asks;
+
+	asked(&ib, connected());
+	if (imsg_compose(&ib, MSG_NEW, 1, -1, &m) == -1)
+		err(2, "NEW");
+	m.attach = true;
+	if (imsg_compose(&ib, MSG_NEW, 2, -1, &m) == -1)
+		err(2, "NEW");
+	put_two(&ib);
+	told(&ib, given, sizeof(given));
+	asked(&asks, connected());
+	other(&asks, given, sid, sizeof(sid));
+	if (imsg_send(&asks, MSG_WAIT, 2, -1, &w) == -1)
+		err(2, "WAIT");
+	hear(&asks, 2);
+	w.session = given;
+	if (imsg_send(&asks, MSG_WAIT, 3, -1, &w) == -1)
+		err(2, "WAIT");
+	hear(&asks, 3);
 	exit(0);
 }
 
@@ -834,6 +888,8 @@ main(int argc, char **argv)
 		waits(argv[3]);
 	else if (strcmp(argv[2], "many") == 0 && argc > 3)
 		many(argv[3]);
+	else if (strcmp(argv[2], "two") == 0 && argc > 3)
+		two(argv[3]);
 	else {
 		fd = connected();
 		if (strcmp(argv[2], "half") == 0)
