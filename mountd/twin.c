@@ -110,7 +110,9 @@ twin_include(struct twins *t, const char *word, int depth)
 }
 
 /* "Include FILE...", as ssh_config(5) has it: keywords in any case, "=" for the
- * blank after one, words in quotes. */
+ * blank after one, words in quotes. Not ${VAR}, tokens with %, backslashes, and
+ * quotes within a word: which of those it knows depends on the ssh, and what is
+ * not found is only not copied (sbx(7) says so). */
 static int
 twin_line(struct twins *t, char *line, int depth)
 {
