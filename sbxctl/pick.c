@@ -190,8 +190,10 @@ pick_folder(struct conn *c, const struct sessions *all, struct picks *p,
 	return (copy(s->session));
 }
 
-/* NULL where there is none; fails where there are several. One that this
- * cannot be for is in nobody's way; alone the suite says what it is. */
+/* NULL where there is none; fails where there are several. Of one name, one
+ * that this cannot be for is in nobody's way; alone the suite says what it is.
+ * What an id's beginning leaves open may be a slip: the other one's end would
+ * be the price. */
 static char *
 pick_word(const struct sessions *all, struct picks *p, const char *word,
     enum pick pick)
@@ -199,9 +201,10 @@ pick_word(const struct sessions *all, struct picks *p, const char *word,
 	if (*word == '\0')
 		return (NULL);
 	picks_take(p, all, match_id, word);
-	if (p->n == 0)
+	if (p->n == 0) {
 		picks_take(p, all, match_name, word);
-	picks_narrow(p, pick);
+		picks_narrow(p, pick);
+	}
 	if (p->n > 1)
 		picks_refuse(p, word, "stands for");
 	return (p->n == 1 ? copy(p->v[0]->session) : NULL);

@@ -186,6 +186,15 @@ states_body() {
 	atf_check -s exit:125 -e ignore sbxctl exec one true
 	grep -q '^sid mmmm33333333$' "$SBX_STATE/asked" ||
 	    atf_fail "$(cat "$SBX_STATE/asked")"
+	# The one that runs is not what an id's beginning stands for.
+	: >"$SBX_STATE/asked"
+	for c in stop kill; do
+		atf_check -s exit:1 -o empty \
+		    -e match:'^sbxctl: mmmm: stands for several sessions' \
+		    -e match:'^  mmmm22222222  one  ended' sbxctl $c mmmm
+	done
+	! grep -q -e '^STOP' -e '^KILL' "$SBX_STATE/asked" ||
+	    atf_fail "$(cat "$SBX_STATE/asked")"
 	: >"$SBX_STATE/asked"
 	# Two of that name have ended.
 	atf_check -s exit:125 -e match:'several sessions: name one:' \
