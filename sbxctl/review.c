@@ -564,7 +564,7 @@ patch_main(struct options *opts)
 		    "bytes: give -o FILE, or a pipe behind -o -; \"sbxctl "
 		    "diff\" shows it", opts->file);
 	c = conn_open();
-	sid = session_find(c, opts->argv[0], PICK_NEWEST);
+	sid = session_find(c, opts->argv[0], PICK_ONE);
 	session_roots(c, sid, &roots);
 	progress_allow(!opts->json);
 	body.session = sid;
