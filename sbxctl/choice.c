@@ -282,7 +282,7 @@ choice_discard(struct conn *c, const struct after *a,
 {
 	static const char *const	words[] = { "yes", "no", NULL };
 	uint64_t			n = all->sum.sum.files;
-	char				question[96];
+	char				question[96], answer;
 
 	if (n == 0)
 		snprintf(question, sizeof(question), "discard all of it? "
@@ -290,7 +290,10 @@ choice_discard(struct conn *c, const struct after *a,
 	else
 		snprintf(question, sizeof(question), "discard %" PRIu64
 		    " file%s? [y/N] ", n, n == 1 ? "" : "s");
-	if (choice_ask(question, words) != 'y') {
+	answer = choice_ask(question, words);
+	if (session_gone(c, a->session))
+		return;
+	if (answer != 'y') {
 		choice_kept(a->session, all);
 		return;
 	}

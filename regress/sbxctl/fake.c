@@ -15,6 +15,7 @@
  *	fails	a review ends in an error
  *	slow	one is held after its changes until there is $SBX_STATE/go
  *	gone	it is removed once its changes have been looked at
+ *	going	the same, and once it has been shown after that
  *	bits	what lands does so without something of it
  *	commit	it says which it was built from
  *	names	one has a name that a shell would not like

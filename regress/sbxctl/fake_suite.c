@@ -139,8 +139,8 @@ on_list(struct imsgbuf *ib, struct msg *msg)
 	fake_send(ib, MSG_END, msg->id, NULL);
 }
 
-/* Of this connection's: its changes have been asked for. */
-static bool	looked_at;
+/* Of this connection's: its changes have been asked for, and then it. */
+static bool	looked_at, shown_again;
 
 static void
 on_show(struct imsgbuf *ib, struct msg *msg)
@@ -149,8 +149,9 @@ on_show(struct imsgbuf *ib, struct msg *msg)
 	struct m_SESSION	 s;
 	int			 i, n = sessions();
 
-	if (looked_at && fake_does("gone"))
+	if (looked_at && (fake_does("gone") || shown_again))
 		n = 0;
+	shown_again = looked_at && fake_does("going");
 	for (i = 0; i < n; i++) {
 		s = session_of(i);
 		if (strcmp(s.session, sid->session) == 0) {

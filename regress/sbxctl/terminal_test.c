@@ -602,6 +602,23 @@ ATF_TC_BODY(choice_gone, tc)
 	ATF_CHECK(strstr(p.out, "keeps its changes") == NULL);
 	pty_free(&p);
 	fake_stop();
+	/* The second question as well. */
+	fake_start("changes going");
+	for (i = 0; i < 2; i++) {
+		start(&p, "run", "exit:9", NULL);
+		p.answers = true;
+		pty_expect(&p, "[a/d/K/v] ");
+		pty_say(&p, "d\r");
+		pty_expect(&p, "[y/N] ");
+		pty_say(&p, i == 0 ? "n\r" : "y\r");
+		pty_expect(&p, "sbxctl: session aaaabbbbcccc is gone: it was "
+		    "removed elsewhere");
+		ends(&p, 9);
+		ATF_CHECK(strstr(p.out, "is kept") == NULL);
+		not_asked("^discard 1");
+		pty_free(&p);
+	}
+	fake_stop();
 }
 
 /* No answer, since there is nobody any more. */
