@@ -211,16 +211,34 @@ remove_ask(struct conn *c, const char *sid, bool discard, struct msg *msg,
 	}
 }
 
+/* False: there is no suite any more, or none that answers. */
+static bool
+gone_ask(struct conn *c, const char *sid, struct msg *msg)
+{
+	struct m_SID	 body = { .session = sid };
+	const char	*why;
+
+	if (imsg_send(&c->ib, MSG_SHOW, ++c->id, -1, &body) == -1)
+		return (false);
+	while (imsg_recv(&c->ib, msg, CONN_SHORT_MS, &why) == 1) {
+		if (msg->id == c->id)
+			return (true);
+		msg_free(msg);
+	}
+	return (false);
+}
+
+/* What keeps a session needs no suite; all else that is asked of one which is
+ * not there has a line of its own. */
 bool
 session_gone(struct conn *c, const char *sid)
 {
 	const struct m_ERROR	*e;
-	struct m_SID		 body = { .session = sid };
 	struct msg		 msg;
 	bool			 gone;
 
-	conn_send(c, MSG_SHOW, &body);
-	conn_recv(c, &msg, CONN_SHORT_MS);
+	if (!gone_ask(c, sid, &msg))
+		return (false);
 	e = msg.body;
 	gone = msg.type == MSG_ERROR && strcmp(e->code, "session.unknown") == 0;
 	msg_free(&msg);

@@ -643,6 +643,31 @@ ATF_TC_BODY(choice_hangup, tc)
 	fake_stop();
 }
 
+/* What is kept needs no suite; what lands does, and says so. */
+ATF_TC_WITHOUT_HEAD(choice_alone);
+ATF_TC_BODY(choice_alone, tc)
+{
+	static const char *const	answers[] = { "k\r", NULL, "a\r" };
+	struct pty			p;
+	size_t				i;
+
+	for (i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		fake_start("changes");
+		start(&p, "run", "exit:9", NULL);
+		p.answers = true;
+		pty_expect(&p, "[a/d/K/v] ");
+		fake_stop();
+		if (answers[i] == NULL)
+			kill(p.pid, SIGTERM);
+		else
+			pty_say(&p, answers[i]);
+		pty_expect(&p, i < 2 ? "session aaaabbbbcccc is kept: 6 files" :
+		    "the suite did not answer");
+		ends(&p, i < 2 ? 9 : 125);
+		pty_free(&p);
+	}
+}
+
 /* What was typed for the command, and what it makes the terminal type, does
  * not answer the question. */
 ATF_TC_WITHOUT_HEAD(choice_typed_ahead);
@@ -993,6 +1018,7 @@ ATF_TP_ADD_TCS(tp)
 	ATF_TP_ADD_TC(tp, choice_helps);
 	ATF_TP_ADD_TC(tp, choice_discards);
 	ATF_TP_ADD_TC(tp, choice_gone);
+	ATF_TP_ADD_TC(tp, choice_alone);
 	ATF_TP_ADD_TC(tp, choice_hangup);
 	ATF_TP_ADD_TC(tp, choice_typed_ahead);
 	ATF_TP_ADD_TC(tp, choice_late);
