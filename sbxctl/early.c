@@ -22,6 +22,11 @@ static volatile sig_atomic_t	early_signal;	/* the first of them, or 0 */
 static volatile sig_atomic_t	early_len;
 static char			early_line[160];	/* what is said then */
 static bool			early_held[EARLY_COUNT];
+static bool			early_on;
+/* An alarm may be our caller's, set before it became us. */
+static struct sigaction		early_alarm;
+static bool			early_blocked;
+static volatile sig_atomic_t	early_due;	/* seconds */
 
 static void
 early_on_signal(int sig)
@@ -29,13 +34,19 @@ early_on_signal(int sig)
 	if (early_signal != 0)
 		return;
 	early_signal = sig;
-	alarm(EARLY_SECONDS);
+	early_due = (sig_atomic_t)alarm(EARLY_SECONDS);
 }
 
 static void
 early_on_alarm(int sig)
 {
-	(void)sig;
+	if (early_signal == 0) {
+		if (early_alarm.sa_handler == SIG_IGN)
+			return;
+		signal(sig, SIG_DFL);
+		raise(sig);
+		return;
+	}
 	(void)!write(STDERR_FILENO, early_line, (size_t)early_len);
 	signal(early_signal, SIG_DFL);
 	raise(early_signal);
@@ -56,9 +67,16 @@ void
 early_begin(void)
 {
 	struct sigaction	sa;
+	sigset_t		set, before;
 	size_t			i;
 
+	sigaction(SIGALRM, NULL, &early_alarm);
 	early_handle(SIGALRM, early_on_alarm);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &set, &before);
+	early_blocked = sigismember(&before, SIGALRM) == 1;
+	early_on = true;
 	for (i = 0; i < EARLY_COUNT; i++) {
 		/* Who started us without them, by nohup(1) say, means it. */
 		early_held[i] = sigaction(early_signals[i], NULL, &sa) == 0 &&
@@ -82,12 +100,31 @@ early_is(void)
 	return (early_signal != 0);
 }
 
+/* An alarm that was there before us is as it was. */
+static void
+early_alarm_back(void)
+{
+	sigset_t	set;
+
+	if (early_signal != 0)
+		alarm((unsigned int)early_due);
+	if (early_blocked) {
+		sigemptyset(&set);
+		sigaddset(&set, SIGALRM);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	}
+	sigaction(SIGALRM, &early_alarm, NULL);
+}
+
 void
 early_end(void)
 {
 	size_t	i;
 
-	alarm(0);
+	if (!early_on)
+		return;
+	early_on = false;
+	early_alarm_back();
 	for (i = 0; i < EARLY_COUNT; i++)
 		if (early_held[i])
 			signal(early_signals[i], SIG_DFL);

@@ -319,6 +319,8 @@ run_refused(struct conn *c, const char *sid, bool fresh,
 
 	if (sid != NULL)
 		choice_forget(c, sid, fresh);
+	/* By the signal that has waited for it, if one has. */
+	early_end();
 	exit(status);
 }
 

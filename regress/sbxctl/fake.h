@@ -21,6 +21,9 @@ void	fake_suite(struct imsgbuf *, struct msg *);
 /* fake_run.c: NEW; returns when the connection has ended. */
 void	fake_run(struct imsgbuf *, struct msg *);
 
+/* Until there is $SBX_STATE/go, which is taken away. */
+void	fake_await_go(void);
+
 /* True: it was one of these, and is answered. */
 bool	fake_life(struct imsgbuf *, struct msg *);
 

@@ -11,6 +11,7 @@
  *	die			the connection ends without a status
  *	missing notexec refuse	it does not come to run
  *	wild			a message out of place
+ *	held			first: waits for $SBX_STATE/go, starting
  */
 #include <poll.h>
 #include <stdio.h>
@@ -288,15 +289,19 @@ fake_run(struct imsgbuf *ib, struct msg *msg)
 		.cwd = m->cwd, .argv = m->argv, .network = m->network,
 		.created = 1700000000
 	};
-	size_t			 i;
+	size_t			 i, first = 0;
 
 	log_new(m);
 	fake_send(ib, MSG_SESSION, msg->id, &s);
 	ib->self = ROLE_WORKER;
-	if (refused(ib, msg->id, m->argv.v[0]))
+	if (strcmp(m->argv.v[0], "held") == 0 && m->argv.n > 1) {
+		fake_await_go();
+		first = 1;
+	}
+	if (refused(ib, msg->id, m->argv.v[first]))
 		return;
 	run_begin(ib);
-	for (i = 0; i < m->argv.n; i++)
+	for (i = first; i < m->argv.n; i++)
 		word_do(ib, m->argv.v[i]);
 	run_end(ib, 0);
 }

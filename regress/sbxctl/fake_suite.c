@@ -253,8 +253,8 @@ send_patch(struct imsgbuf *ib, uint32_t id)
 	}
 }
 
-static void
-await_go(void)
+void
+fake_await_go(void)
 {
 	char	path[4096];
 
@@ -270,7 +270,7 @@ on_review(struct imsgbuf *ib, struct msg *msg)
 	if (!fake_does("clean")) {
 		send_changes(ib, msg->id);
 		if (fake_does("slow"))
-			await_go();
+			fake_await_go();
 		if (fake_does("fails")) {
 			fake_error(ib, msg->id, "land.failed",
 			    "the child was lost");

@@ -330,6 +330,63 @@ signals_body() {
 	sbx_fake_stop
 }
 
+# alarmed HOW COMMAND: it begins with an alarm of its caller's in a second, or
+# with alarms blocked.
+alarmed='import os, signal, sys
+if sys.argv[1] == "set":
+	signal.alarm(1)
+else:
+	signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+os.execvp(sys.argv[2], sys.argv[2:])'
+
+# until_asked LINE
+until_asked() {
+	n=0
+	until grep -q -x "$1" "$SBX_STATE/asked"; do
+		n=$((n + 1))
+		[ $n -lt 200 ] || atf_fail "not asked: $1"
+		sleep 0.05
+	done
+}
+
+# An alarm is the caller's, whether the command runs or does not yet; and one
+# that the caller has blocked keeps no interrupted start alive.
+atf_test_case alarm
+alarm_body() {
+	fake_start
+	atf_check -s signal:14 -o ignore -e empty \
+	    python3 -c "$alarmed" set sbxctl run pause:5000 exit:9
+	forget
+	python3 -c "$alarmed" blocked sbxctl run held exit:9 </dev/null \
+	    2>err &
+	pid=$!
+	until_asked 'argv held'
+	kill -TERM $pid
+	wait $pid
+	[ $? -eq 143 ] || atf_fail "blocked: status"
+	atf_check grep -q 'interrupted while it starts' err
+	sbx_fake_stop
+	sbx_fake mute
+	atf_check -s signal:14 -o ignore -e empty \
+	    python3 -c "$alarmed" set sbxctl run true
+	sbx_fake_stop
+}
+
+# A start that is refused after a signal ends by the signal, and says why.
+atf_test_case refused_late
+refused_late_body() {
+	fake_start
+	sbxctl run held refuse </dev/null 2>err &
+	pid=$!
+	until_asked 'argv held'
+	kill -TERM $pid
+	touch "$SBX_STATE/go"
+	wait $pid
+	[ $? -eq 143 ] || atf_fail "status"
+	grep -q '^sbxctl: no overlay$' err || atf_fail "$(cat err)"
+	sbx_fake_stop
+}
+
 # Who reads our output goes away: the command is told, and we end.
 atf_test_case broken_pipe
 broken_pipe_body() {
@@ -395,6 +452,8 @@ atf_init_test_cases() {
 	atf_add_test_case appending
 	atf_add_test_case statuses
 	atf_add_test_case signals
+	atf_add_test_case alarm
+	atf_add_test_case refused_late
 	atf_add_test_case broken_pipe
 	atf_add_test_case full
 	atf_add_test_case after
