@@ -22,9 +22,10 @@
 #include "sbxd.h"
 
 /* One that just starts, or just ends, holds the state so long; one whose
- * socket is not even there is seen at once, but for the moment of its start. */
+ * socket is not even there is seen at once, but for the moment of its start,
+ * which is a long one where several start together on a busy machine. */
 #define OTHER_MS	15000
-#define OTHER_GONE_MS	2000
+#define OTHER_GONE_MS	5000
 #define OTHER_ASK_MS	2000
 #define OTHER_PAUSE_NS	50000000L
 
