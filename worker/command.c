@@ -303,6 +303,7 @@ command_start(struct init *in, struct command *c)
 	if ((c->pid = fork()) == -1) {
 		close(p[0]);
 		close(p[1]);
+		c->started = 0;
 		command_refuse(in, c, "init.failed", "fork: %m");
 		return;
 	}
