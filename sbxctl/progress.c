@@ -44,21 +44,35 @@ progress_is(void)
 	return (progress.what != NULL);
 }
 
+/* One that wraps could not be written over. Now and then a terminal wraps
+ * what stands in its last column. */
+static int
+progress_room(void)
+{
+	uint64_t	rows, cols;
+
+	if (!terminal_size(STDERR_FILENO, &rows, &cols) ||
+	    cols > PROGRESS_LINE)
+		return (PROGRESS_LINE);
+	return ((int)cols - 1);
+}
+
 static void
 progress_show(int64_t seconds)
 {
 	char	line[PROGRESS_LINE + 1];
-	int	n;
+	int	n, room = progress_room();
 
 	n = snprintf(line, sizeof(line), "sbxctl: %s session %s: %lld s",
 	    progress.what, progress.sid, (long long)seconds);
 	if (progress.n > 0 && n < (int)sizeof(line))
 		n += snprintf(line + n, sizeof(line) - (size_t)n, ", %zu "
 		    "changes so far", progress.n);
-	if (n >= (int)sizeof(line))
-		n = sizeof(line) - 1;
+	if (n > room)
+		n = room;
 	/* What the one before had at its end is written over. */
-	fprintf(stderr, "\r%-*s", progress.width, line);
+	fprintf(stderr, "\r%-*.*s", progress.width < room ? progress.width :
+	    room, n, line);
 	fflush(stderr);
 	progress.width = n;
 }
@@ -85,8 +99,11 @@ progress_count(void)
 void
 progress_end(void)
 {
+	int	room = progress_room();
+
 	if (progress.width > 0) {
-		fprintf(stderr, "\r%*s\r", progress.width, "");
+		fprintf(stderr, "\r%*s\r", progress.width < room ?
+		    progress.width : room, "");
 		fflush(stderr);
 	}
 	progress.width = 0;

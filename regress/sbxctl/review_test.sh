@@ -279,6 +279,12 @@ progress_body() {
 	atf_check -o not-match:'reviewing' sed 1d lines
 	atf_check -o match:'^session' sed 1d lines
 	atf_check grep -q "$(printf 'so far\r *\r')" out
+	# Cut where it would wrap.
+	printf '%s\n' 'resize 10 30' 'expect reviewing session aaa' \
+	    "touch $SBX_STATE/go" end >script
+	atf_check -o save:out "$pty" script sbxctl changes one
+	tr '\r' '\n' <out | grep '^sbxctl: rev' | sort -u >lines
+	atf_check -o inline:'sbxctl: reviewing session aaa\n' cat lines
 	# Nobody else sees it.
 	printf '%s\n' 'sleep 1500' "touch $SBX_STATE/go" end >script
 	atf_check -o not-match:reviewing "$pty" script sbxctl changes --json \
