@@ -161,6 +161,7 @@ filter_clear(struct filter *f)
 	f->sgr = f->region = f->cursor_style = f->soft_cursor = false;
 	f->alternate = f->link = f->status = f->c1 = f->saved = false;
 	f->vt52 = f->palette = f->picture = f->open = f->seen = false;
+	f->moved = false;
 	f->keys[0] = f->keys[1] = 0;
 	f->keys_set[0] = f->keys_set[1] = false;
 }
@@ -364,6 +365,16 @@ csi_note(struct filter *f, const struct csi *csi)
 	}
 }
 
+/* All but colours, and what compilers and grep(1) have go with them: erasing
+ * the rest of the line. */
+bool
+csi_moves(const struct csi *csi)
+{
+	if (csi->inter != 0 || csi->prefix != 0 || csi->bad)
+		return (true);
+	return (csi->final != 'm' && (csi->final != 'K' || csi->p[0] != 0));
+}
+
 /* The same of ESC, an intermediate (0: none) and a final byte. */
 void
 esc_note(struct filter *f, uint8_t inter, unsigned int c)
@@ -527,10 +538,10 @@ filter_reset(struct filter *f, char *out, size_t size)
 size_t
 filter_leave(struct filter *f, char *out, size_t size)
 {
-	bool		seen = f->seen || f->open;
+	bool		moved = f->moved;
 	struct text	t = { out, size, filter_reset(f, out, size) };
 
-	if (seen) {
+	if (moved) {
 		text_add(&t, "%s\r\033[J", f->midline ? "\n" : "");
 		f->midline = false;
 	}

@@ -79,10 +79,12 @@ csi_end(struct filter *f, struct sinkbuf *sb)
 	/* It may be answered, who knows how. */
 	if (!listed && memcmp(before, f->asked, sizeof(before)) == 0)
 		f->asked[ANSWER_OTHER]++;
-	if (filter_mute(f, before))
+	if (filter_mute(f, before)) {
 		hold_drop(f);
-	else
-		hold_pass(f, sb);
+		return;
+	}
+	f->moved = f->moved || csi_moves(&csi);
+	hold_pass(f, sb);
 }
 
 /*
@@ -139,6 +141,8 @@ string_open(struct filter *f, struct sinkbuf *sb)
 		return;
 	}
 	hold_pass(f, sb);
+	/* A title, a link; but a prompt's mark may begin a line. */
+	f->moved = f->moved || f->strkind != ']' || f->number == 133;
 	f->open = true;
 	f->picture = f->picture || (f->strkind == '_' && f->asks > 0);
 	f->state = FILTER_STRING;
@@ -240,7 +244,9 @@ esc_begin(struct filter *f, struct sinkbuf *sb)
 	string_close(f, sb);
 	hold_drop(f);
 	f->state = FILTER_ESC;
-	f->seen = f->seen || f->raw;
+	/* What comes of it, nobody has looked at. */
+	if (f->raw)
+		f->seen = f->moved = true;
 }
 
 /* ESC x, or its C1 form: what follows. True if it is a sequence's start. */
@@ -297,10 +303,13 @@ esc_end(struct filter *f, struct sinkbuf *sb, size_t n, unsigned int final)
 	if (n == 0 && final == 'c' && !f->raw)
 		put(sb, leave, screen_leave(f, leave, sizeof(leave)));
 	esc_note(f, n > 0 ? f->hold[n] : 0, final);
-	if (filter_mute(f, before))
+	if (filter_mute(f, before)) {
 		hold_drop(f);
-	else
-		hold_pass(f, sb);
+		return;
+	}
+	/* With colours off comes the usual character set. */
+	f->moved = f->moved || n != 1 || f->hold[1] != '(';
+	hold_pass(f, sb);
 }
 
 /* After ESC: an intermediate, an introducer, or the end. */

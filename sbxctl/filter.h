@@ -59,6 +59,7 @@ struct filter {
 	bool		 esc;		/* in a string: an ESC has come */
 	bool		 open;		/* the terminal is inside a string */
 	bool		 seen;		/* it has got a sequence */
+	bool		 moved;		/* by one it may be elsewhere */
 	bool		 answered;	/* it has answered a query */
 	uint8_t		 hold[FILTER_HOLD];
 	size_t		 holdlen;
@@ -145,6 +146,8 @@ struct csi {
 void	csi_parse(const struct filter *, struct csi *);
 /* Remembers what an allowed sequence sets and asks for. */
 void	csi_note(struct filter *, const struct csi *);
+/* It can move the cursor, or change what is shown elsewhere. */
+bool	csi_moves(const struct csi *);
 void	esc_note(struct filter *, uint8_t inter, unsigned int final);
 /* A private mode that is put back, if need be. */
 bool	mode_listed(uint32_t);

@@ -249,15 +249,22 @@ ATF_TC_BODY(streams, tc)
 	    "run", "out:\\e[?1049h\\e[1mx");
 	redirected(">out", "\033[?25lx\030\033\\\033[?25h\r\n" BELOW,
 	    "run", "err:\\e[?25lx");
-	redirected("</dev/null", "\033]0;half\030\033\\" BELOW,
+	redirected("</dev/null", "\033]0;half\030\033\\",
 	    "run", "err:\\e]0;half");
+	/* Of what has moved nothing another program's screen stays whole. */
+	redirected("</dev/null", "\033[01m\033[Kx\033(B\033[m\r\n\030\033\\",
+	    "run", "err:\\e[01m\\e[Kx\\e(B\\e[m\\n");
+	redirected("</dev/null", "\033[2Kx\030\033\\\r\n" BELOW,
+	    "run", "out:\\e[2Kx");
+	redirected("</dev/null", "\033[Ax\r\n\030\033\\" BELOW,
+	    "run", "out:\\e[Ax\\n");
 	/* Two streams, one terminal. */
-	redirected("</dev/null", "a\033[3mb\030\033\\\033[m\r\n" BELOW,
+	redirected("</dev/null", "a\033[3mb\030\033\\\033[m",
 	    "run", "out:a\\e[3", "err:mb");
 	redirected("</dev/null 2>/dev/tty", "ab", "run", "out:a\\e[2",
 	    "err:1tb");
-	redirected("</dev/null 2>/dev/tty", "a\033[3mb\030\033\\\033[m\r\n"
-	    BELOW, "run", "out:a\\e[3", "err:mb");
+	redirected("</dev/null 2>/dev/tty", "a\033[3mb\030\033\\\033[m",
+	    "run", "out:a\\e[3", "err:mb");
 	/* In GNU screen, and behind it. */
 	setenv("STY", "1.tty", 1);
 	redirected("</dev/null", "ab", "run", "out:a\\ePq#0~\\e\\\\b");
