@@ -807,7 +807,7 @@ unheard_start()
 	(cd "$P" && exec sbxctl "$@" -- sh -c 'echo x >f; exec sleep 1000') \
 	    >early.out 2>early.err </dev/null &
 	early=$!
-	int_wait sh -c "grep -qE '^(7|271) ' /proc/$early/syscall"
+	int_wait grep -qE "$(callnr poll ppoll)" "/proc/$early/syscall"
 }
 # What the suite has of it.
 unheard_starting()
@@ -856,7 +856,8 @@ unheard_gone()
 	unheard_start "$@"
 	unheard_starting
 	init=$(int_init)
-	int_wait grep -qE '^(45|47|7|271) ' "/proc/$init/syscall"
+	int_wait grep -qE "$(callnr recvfrom recvmsg poll ppoll)" \
+	    "/proc/$init/syscall"
 	kill -STOP "$init"
 	unheard_go
 	int_wait test -s "$SBX_STATE/sbxd/$sid/seal"
@@ -867,6 +868,32 @@ unheard_gone()
 	int_wait sh -c "sbxctl ls | grep -q '^$sid .* ended '"
 	atf_check -o ignore sbxctl rm --discard "$sid"
 	int_nothing_left
+}
+# unheard_late COMMAND: sbxctl waited its second, and the session was not there.
+unheard_late()
+{
+	grep -q 'interrupted while' early.err || [ "$1$(cat early.out)" = new ]
+}
+# unheard_runs COMMAND [OPTION]: it comes to run within the second that is left
+# to it after the signal, which a busy machine may not give it at once.
+unheard_runs()
+{
+	for try in 1 2 3 4 5; do
+		unheard_stop mountd
+		unheard_start "$@"
+		unheard_starting
+		kill -TERM "$early"
+		unheard_go
+		got=0
+		wait "$early" || got=$?
+		atf_check_equal 143 "$got"
+		unheard_late "$1" || return 0
+		# Whether it came to run a moment later is not the point.
+		sbxctl kill "$sid" >late.out 2>&1 || :
+		sbxctl rm --discard "$sid" >late.out 2>&1 || :
+		int_nothing_left
+	done
+	atf_fail "no session ran within a second, $try times"
 }
 unheard_body()
 {
@@ -882,24 +909,10 @@ unheard_body()
 	unheard_made run TERM 143
 	# It comes to run in time: the signal is the command's; of one that
 	# nobody waits for the id is said.
-	unheard_stop mountd
-	unheard_start run --keep
-	unheard_starting
-	kill -TERM "$early"
-	unheard_go
-	got=0
-	wait "$early" || got=$?
-	atf_check_equal 143 "$got"
+	unheard_runs run --keep
 	int_kept early.err
 	atf_check -o ignore sbxctl rm --discard "$sid"
-	unheard_stop mountd
-	unheard_start new
-	unheard_starting
-	kill -TERM "$early"
-	unheard_go
-	got=0
-	wait "$early" || got=$?
-	atf_check_equal 143 "$got"
+	unheard_runs new
 	atf_check -o inline:"$sid\n" cat early.out
 	atf_check -o match:"session $sid runs: \"sbxctl kill $sid\"" \
 	    cat early.err
