@@ -535,9 +535,9 @@ names_body()
 	EOT
 	chmod 755 "$tools/acl"
 	int_who user
-	groupadd -f "sbxg-$$" && usermod -aG "sbxg-$$" "$int_user"
+	sbx-groupadd "sbxg-${SBX_SCRATCH##*.}" "$int_user" ||
+	    atf_fail "no second group"
 	int_each names_one
-	groupdel "sbxg-$$"
 	int_end
 }
 

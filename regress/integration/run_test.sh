@@ -198,9 +198,9 @@ identity_body()
 {
 	int_begin
 	int_who user
-	groupadd -f "sbxg-$$" && usermod -aG "sbxg-$$" "$int_user"
+	sbx-groupadd "sbxg-${SBX_SCRATCH##*.}" "$int_user" ||
+	    atf_fail "no second group"
 	int_each identity_one
-	groupdel "sbxg-$$"
 	# A client that says none has that of a login.
 	int_who root
 	sid=$(umask 077; client "$SBX_STATE/sbxd.sock" plain "$P") ||

@@ -22,6 +22,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <pwd.h>
 #include <sched.h>
@@ -122,23 +123,36 @@ run(const char *const argv[])
 	return waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-/* Users made by the helpers are listed in the scratch folder. Another case's
- * useradd may have the lock. */
+static bool
+is_user(const char *name)
+{
+	return getpwnam(name) != NULL;
+}
+
+static bool
+is_group(const char *name)
+{
+	return getgrnam(name) != NULL;
+}
+
+/* Users and groups made by the helpers are listed in the scratch folder.
+ * Another case's useradd may have the lock. */
 static void
-users_remove(const char *scratch)
+accounts_remove(const char *scratch, const char *list, bool (*is)(const char *),
+    const char *command)
 {
 	char path[128], name[64];
 	FILE *f;
 	int tries;
 
-	if (snprintf(path, sizeof(path), "%s/.users", scratch) >=
+	if (snprintf(path, sizeof(path), "%s/%s", scratch, list) >=
 	    (int)sizeof(path))
 		return;
 	if ((f = fopen(path, "re")) == NULL)
 		return;
 	while (fscanf(f, "%63s", name) == 1)
-		for (tries = 0; tries < 50 && getpwnam(name) != NULL &&
-		    !run((const char *[]){ "userdel", name, NULL }); tries++)
+		for (tries = 0; tries < 50 && is(name) &&
+		    !run((const char *[]){ command, name, NULL }); tries++)
 			usleep(100000);
 	fclose(f);
 }
@@ -170,7 +184,8 @@ janitor(const struct isolation *iso, int ended)
 			usleep(10000);
 		}
 	}
-	users_remove(iso->scratch);
+	accounts_remove(iso->scratch, ".users", is_user, "userdel");
+	accounts_remove(iso->scratch, ".groups", is_group, "groupdel");
 	run((const char *[]){ "chattr", "-R", "-f", "-i", "-a", iso->scratch,
 	    NULL });
 	run((const char *[]){ "rm", "-rf", "--one-file-system", "--",
