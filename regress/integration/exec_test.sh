@@ -90,13 +90,14 @@ terminal_one()
 		sleep 200
 		send stty size\n
 		expect 11 33
-		send sleep 100\n
-		sleep 400
+		send sh -c 'echo u""p; exec sleep 100'\n
+		expect up
 		send \x1a
 		expect Stopped
 		send bg\n
-		expect sleep 100 &
+		expect sleep 100' &
 		send fg\n
+		expect sleep 100'
 		sleep 300
 		send \x03
 		expect ready:

@@ -346,13 +346,14 @@ jobs_one()
 	ctl="sbxctl run $AS --env PS1=ready: --"
 	at_terminal "$ctl bash --norc -i" <<-'EOT'
 		expect ready:
-		send sleep 100\n
-		sleep 400
+		send sh -c 'echo u""p; exec sleep 100'\n
+		expect up
 		send \x1a
 		expect Stopped
 		send bg\n
-		expect sleep 100 &
+		expect sleep 100' &
 		send fg\n
+		expect sleep 100'
 		sleep 300
 		send \x03
 		expect ready:
@@ -373,12 +374,13 @@ jobs_one()
 	at_terminal "$ctl fish --no-config" <<-'EOT'
 		expect >
 		sleep 300
-		send sleep 100\r
-		sleep 500
+		send sh -c 'echo u""p; exec sleep 100'\r
+		expect up
 		send \x1a
 		expect stopped
 		send fg\r
-		sleep 400
+		expect sleep 100
+		sleep 300
 		send \x03
 		sleep 300
 		send echo (math 6 x 7)\r
@@ -403,8 +405,8 @@ expect <$i $((10 + i)) $((50 + i))>"
 	atf_check_equal 130 "$status"
 	# An outer shell with job control is in its right mind afterwards.
 	at_terminal "bash --norc -ic 'sbxctl run $AS -- bash --norc -ic true;
-	    sleep 100; echo back'" <<-'EOT'
-		sleep 1000
+	    sh -c \"echo up; exec sleep 100\"; echo back'" <<-'EOT'
+		expect up
 		send \x03
 		end
 		never cannot set terminal

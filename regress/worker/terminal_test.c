@@ -109,6 +109,11 @@ ATF_TC_BODY(resize_early, tc)
 /*
  * Job control
  */
+
+/* What a shell is told to run in its foreground: it does once this says so, and
+ * keys before that would be the shell's own. */
+#define SLEEPER	"sh -c 'echo u\"\"p; exec sleep 100'"
+
 static void
 jobs(const char *shell, const char *const *argv)
 {
@@ -117,8 +122,8 @@ jobs(const char *shell, const char *const *argv)
 	session_run(&s, &o);
 	session_say(&s, "echo rea''dy\r");
 	session_expect(&s, "ready");
-	session_say(&s, "sleep 100\r");
-	usleep(300000);
+	session_say(&s, SLEEPER "\r");
+	session_expect(&s, "up");
 	session_say(&s, "\032");
 	session_expect(&s, "topped");
 	session_say(&s, "bg\r");
@@ -126,6 +131,7 @@ jobs(const char *shell, const char *const *argv)
 	session_expect(&s, "unning");
 	session_expect(&s, "done");
 	session_say(&s, "fg\r");
+	session_expect(&s, "sleep 100");
 	usleep(300000);
 	session_say(&s, "\003");
 	session_say(&s, "echo ali''ve\r");
@@ -158,8 +164,8 @@ ATF_TC_BODY(signal_foreground, tc)
 	struct m_SIGNAL		m = { .sig = SIGTERM };
 
 	session_run(&s, &o);
-	session_say(&s, "sleep 100; echo sta''tus $?\r");
-	usleep(500000);
+	session_say(&s, SLEEPER "; echo sta''tus $?\r");
+	session_expect(&s, "up");
 	session_client(&s, MSG_SIGNAL, &m);
 	session_expect(&s, "status 143");
 	session_say(&s, "exit 4\r");
@@ -400,8 +406,8 @@ ATF_TC_BODY(hangup_shell, tc)
 				    "--noprofile", "-i"));
 
 	session_run(&s, &o);
-	session_say(&s, "trap 'exit 45' HUP; sleep 100\r");
-	usleep(500000);
+	session_say(&s, "trap 'exit 45' HUP; " SLEEPER "\r");
+	session_expect(&s, "up");
 	session_hang_up(&s);
 	ATF_CHECK_EQ(45, session_end(&s));
 }
