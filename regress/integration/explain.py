@@ -82,11 +82,13 @@ def world(top, uid):
         os.lchown(f"{base}/locked", 0 if uid else 65533, 0)
         os.chmod(f"{base}/unread", 0o600)
         os.lchown(f"{base}/unread", 0 if uid else 65533, 0)
-    write("/tmp/host-only", "host\n")
+    # The machine's /tmp is every case's.
+    only = "/tmp/host-only." + os.environ["SBX_SCRATCH"].split(".")[-1]
+    write(only, "host\n")
     write("/run/host-only", "host\n")
     paths += ["/", "/etc", "/etc/hosts", "/etc/fstab", "/etc/resolv.conf",
               "/usr/bin/env", "/usr", "/bin/sh", "/root", "/home",
-              "/tmp", "/tmp/host-only", "/run", "/run/host-only",
+              "/tmp", only, "/run", "/run/host-only",
               "/run/user", "/dev", "/dev/null", "/dev/zero", "/dev/shm",
               "/dev/kmsg", "/dev/mem", "/proc", "/proc/1", "/proc/self/status",
               "/proc/kcore", "/sys", "/sys/kernel", "/sys/kernel/debug",

@@ -133,7 +133,7 @@ agree() {
 	    "$top/mnt/proc" "$top/mnt/filebind" "$top/mnt/robind" \
 	    "$top/mnt/bind" "$top/mnt/tmpfs"
 	cd "$OLDPWD" || atf_fail cd
-	rm -f /tmp/host-only
+	rm -f "/tmp/host-only.${SBX_SCRATCH##*.}"
 	atf_check -o ignore sbxctl rm --discard "$sid"
 }
 

@@ -472,17 +472,19 @@ read-only path goes are data for its next start"
 planted_one()
 {
 	canary=$SBX_SCRATCH/canary
+	# The machine's /tmp is every case's.
+	planted=tmp/planted.${SBX_SCRATCH##*.}
 	rm -rf "$canary"
 	mkdir -m 0777 "$canary"
 	mkdir "$P/x" "$P/z" "$P/fixed"
 	chown --reference="$P" "$P/x" "$P/z" "$P/fixed"
 	before=$(sbx_tree "$who_home")
-	run --keep --hide x/y --hide z/w/deep --hide l/k --hide up/tmp/canary \
-	    --hide self/tmp/canary --ro fixed -- sh -c '
+	run --keep --hide x/y --hide z/w/deep --hide l/k --hide "up/$planted" \
+	    --hide "self/$planted" --ro fixed -- sh -c '
 		rm -rf x z
-		ln -s "$0" x; ln -s /oldroot"$0" z; ln -s /oldroot/tmp/canary l
+		ln -s "$0" x; ln -s /oldroot"$0" z; ln -s "/oldroot/$1" l
 		ln -s ../../../../oldroot up; ln -s /proc/self/root self
-		ln -s /proc/1/root p1; echo x >f' "$canary" >out 2>err ||
+		ln -s /proc/1/root p1; echo x >f' "$canary" "$planted" >out 2>err ||
 	    atf_fail "$(cat err)"
 	sid=$(sbxctl ls | awk 'END { print $1 }')
 	for i in 1 2; do
@@ -492,7 +494,7 @@ planted_one()
 		# It starts; what it made is as it made it, or is hidden.
 		atf_check -o match:'^x$' head -n 1 out
 		atf_check -o empty find "$canary" -mindepth 1
-		atf_check test ! -e /oldroot -a ! -e /tmp/canary
+		atf_check test ! -e /oldroot -a ! -e "/$planted"
 		int_same "$before" "$(sbx_tree "$who_home")" "made on the host"
 	done
 	atf_check -o ignore sbxctl rm --discard "$sid"
