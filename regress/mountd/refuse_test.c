@@ -448,7 +448,12 @@ spare_pidns(int fd)
 {
 	test_send(&drive_mountd, MSG_SPARE, 0, fcntl(fd, F_DUPFD_CLOEXEC, 0),
 	    NULL);
-	usleep(60000);	/* the child for it comes 20 ms after the last */
+	/* The child for it has a layer as soon as it runs, and is gone with
+	 * its session. */
+	ATF_REQUIRE_EQ(0, test_sh("n=0; until for d in '%s'/state/s/.[0-9]*; "
+	    "do kill -0 ${d##*/.} 2>/dev/null && break; done; do "
+	    "n=$((n + 1)); [ $n -lt 500 ] || exit 1; sleep 0.02; done",
+	    test_scratch()));
 }
 
 static void
