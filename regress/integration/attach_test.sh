@@ -215,8 +215,10 @@ asked_body()
 {
 	int_begin
 	int_who root
-	att_new q sh -c 'printf "\033[c\033]11;?\033\\\\old:"; read x
-	    printf "\033[6n\033[>cnew:"; read x'
+	att_new q sh -c 'printf "\033[c\033]11;?\033\\\\old:"; echo x >asked
+	    read x; printf "\033[6n\033[>cnew:"; read x'
+	int_wait sh -c "ls $SBX_STATE/s/$sid/*/u/asked >/dev/null 2>&1"
+	# What has been asked is soon read.
 	sleep 0.3
 	att_at a sbxctl attach "$sid" <<-'EOT'
 		expect old:

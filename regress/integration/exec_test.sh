@@ -87,9 +87,9 @@ terminal_one()
 		expect vt220
 		expect 30 100
 		resize 11 33
-		sleep 200
-		send stty size\n
-		expect 11 33
+		send until [ "$(stty size)" = "11 33" ]; do sleep 0.1; done\n
+		send echo si""zed\n
+		expect sized
 		send sh -c 'echo u""p; exec sleep 100'\n
 		expect up
 		send \x1a

@@ -88,8 +88,8 @@ choice_one()
 	int_state_check "$sid"
 	atf_check -o ignore sbxctl rm --discard "$sid"
 	# What was typed before the question is no answer to it.
-	at_terminal "$ctl sh -c 'echo k >kept; sleep 0.5'" <<-'EOT'
-		sleep 250
+	at_terminal "$ctl sh -c 'echo k >kept; echo up; read l'" <<-'EOT'
+		expect up
 		send a\na\n
 		expect A  kept
 		expect ?
@@ -360,9 +360,9 @@ jobs_one()
 		send stty size\n
 		expect 30 100
 		resize 11 33
-		sleep 200
-		send stty size\n
-		expect 11 33
+		send until [ "$(stty size)" = "11 33" ]; do sleep 0.1; done\n
+		send echo si""zed\n
+		expect sized
 		send echo $((6*7))\n
 		expect 42
 		send exit 6\n
