@@ -24,7 +24,7 @@
  *			refused; until stdin ends
  *	life SID	asks to explain, measure, resume, stop and kill it
  *	odd SID		asks for what no sbxctl would
- *	used SID	says why its resume by an empty command is refused
+ *	busy SID	says why a review of it is refused
  *	full PROJECT	small sessions, and each resumed by a large command
  *			until that is refused
  *	ros PROJECT N	NEW with so many read-only paths, its end, and what it
@@ -475,18 +475,18 @@ odd(const char *sid)
 	exit(0);
 }
 
+/* A review asked for: refused at once where somebody else is at one, else given
+ * up after two seconds. */
 static void
-used(const char *sid)
+busy(const char *sid)
 {
-	const char	*argv[] = { "", NULL };
-	struct m_RESUME	 resume = { .session = sid, .argv = { 1, argv } };
+	struct m_CHANGES m = { .session = sid };
 	struct imsgbuf	 ib;
 	int		 fd = connected();
 
-	hello(fd, PROTO_VERSION);
-	if (imsg_init(&ib, fd, ROLE_CLIENT, ROLE_SBXD) == -1)
-		err(2, "imsg");
-	ask(&ib, MSG_RESUME, &resume);
+	asked(&ib, fd);
+	alarm(2);
+	ask(&ib, MSG_CHANGES, &m);
 	imsg_clear(&ib);
 }
 
@@ -880,8 +880,8 @@ main(int argc, char **argv)
 		plain(argv[3]);
 	else if (strcmp(argv[2], "full") == 0 && argc > 3)
 		full(argv[3]);
-	else if (strcmp(argv[2], "used") == 0 && argc > 3)
-		used(argv[3]);
+	else if (strcmp(argv[2], "busy") == 0 && argc > 3)
+		busy(argv[3]);
 	else if (strcmp(argv[2], "ros") == 0 && argc > 4)
 		ros(argv[3], argv[4]);
 	else if (strcmp(argv[2], "waits") == 0 && argc > 3)

@@ -359,7 +359,9 @@ late_body()
 	kill -STOP "$landd"
 	sbxctl gc --older 0 >gc.out 2>&1 &
 	gc=$!
-	int_wait sh -c "client '$SBX_STATE/sbxd.sock' used $first |
+	# Long after gc has asked landd, which does not answer.
+	sleep 1
+	int_wait sh -c "client '$SBX_STATE/sbxd.sock' busy $first |
 	    grep -q land.busy"
 	for pid in $holds; do
 		kill "$pid"
