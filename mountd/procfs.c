@@ -6,6 +6,7 @@
 #include <linux/nsfs.h>
 #include <sched.h>
 
+#include "../privsep/mode.h"
 #include "fault.h"
 #include "fresh.h"
 #include "fs.h"
@@ -214,6 +215,9 @@ proc_early(struct fresh *f, int pidns)
 static int
 proc_close(int proc, uid_t uid)
 {
+	/* In S an ordinary user is 0. */
+	if (mode_user())
+		uid = mode_owner();
 	return (uid != 0 ? 0 : fs_attr(proc, MOUNT_ATTR_RDONLY | PROC_ATTRS,
 	    "/proc"));
 }

@@ -821,7 +821,7 @@ audited_body()
 	int_refused 127 nowhere sbxctl exec "$sid" "$(printf 'nowhere\nx')"
 	printf 'attach peer=0 owner=uid:%s\n' "$uid" >want
 	printf 'exec peer=0 owner=uid:%s command=%s\n' "$uid" true "$uid" \
-	    'nowhere<U+000A>x' >>want
+	    nowhere%0Ax >>want
 	audited_are
 	# A log that cannot be written: its owner types, and nobody else. The
 	# filter is asked for the call that comes in place of the failed one.
