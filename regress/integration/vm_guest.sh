@@ -14,7 +14,7 @@ guest_begin() {
 	mount -t tmpfs -o mode=1777 shm /dev/shm
 	mount -t cgroup2 cgroup /sys/fs/cgroup
 	mount --make-rshared /
-	mkdir -m 1777 /work
+	mkdir -m 1777 /vol
 	cat >/etc/gitconfig <<-'END'
 		[user]
 			name = t
@@ -278,7 +278,7 @@ terminal() {
 # Two roots, of which one lies elsewhere: what lands in one leaves the other.
 roots() {
 	local q
-	HOME=/work project "q.$1"
+	HOME=/vol project "q.$1"
 	q=$P
 	project r
 	sbxctl run --keep --repo "$P" --repo "$q" -- sh -ec 'echo in >>a.txt
@@ -305,9 +305,9 @@ mounts() {
 	as "$1" bash -c '. /vm/guest; project m; mkdir ~/own
 	    mkdir bind robind over tmpfs ro deep proc; echo real >src/f
 	    : >file; : >sock'
-	mkdir /work/srv /work/over /work/over/u /work/over/w
-	echo real >/work/srv/f
-	as root sock listen /work/srv/s </dev/null >/dev/null
+	mkdir /vol/srv /vol/over /vol/over/u /vol/over/w
+	echo real >/vol/srv/f
+	as root sock listen /vol/srv/s </dev/null >/dev/null
 	for d in m/tmpfs m/ro m/deep m/deep/in own; do
 		[ "$d" != m/deep/in ] || mkdir "$h/$d"
 		mount -t tmpfs -o mode=755 t "$h/$d"
@@ -315,14 +315,14 @@ mounts() {
 		chown --reference="$h" "$h/$d" "$h/$d/f"
 	done
 	mount -o remount,ro "$h/m/ro"
-	chown --reference="$h" /work/srv /work/srv/f /work/over/u
-	mount -t overlay -o "lowerdir=/work/srv,upperdir=/work/over/u,workdir=\
-/work/over/w" over "$h/m/over"
-	mount --bind /work/srv "$h/m/bind"
-	mount --bind /work/srv "$h/m/robind"
+	chown --reference="$h" /vol/srv /vol/srv/f /vol/over/u
+	mount -t overlay -o "lowerdir=/vol/srv,upperdir=/vol/over/u,workdir=\
+/vol/over/w" over "$h/m/over"
+	mount --bind /vol/srv "$h/m/bind"
+	mount --bind /vol/srv "$h/m/robind"
 	mount -o remount,bind,ro "$h/m/robind"
-	mount --bind /work/srv/f "$h/m/file"
-	mount --bind /work/srv/s "$h/m/sock"
+	mount --bind /vol/srv/f "$h/m/file"
+	mount --bind /vol/srv/s "$h/m/sock"
 	mount -t proc proc "$h/m/proc"
 }
 unmounts() {
@@ -332,7 +332,7 @@ unmounts() {
 	    m/deep m/ro m/tmpfs; do
 		umount "$h/$d" || echo "FAIL something holds $h/$d"
 	done
-	rm -rf "$h/m" "$h/own" /work/srv /work/over
+	rm -rf "$h/m" "$h/own" /vol/srv /vol/over
 }
 
 # tried PATH...: what a session can do to each, in the words of explain.
@@ -402,14 +402,14 @@ submounts() {
 # walls_make: by root, outside: who listens, and who reads a FIFO that a user's
 # own suite shows as it is, for the mount beside it.
 walls_make() {
-	mkdir -m 777 /work/wall /work/wall/in
-	mkfifo -m 666 /work/wall/fifo
+	mkdir -m 777 /vol/wall /vol/wall/in
+	mkfifo -m 666 /vol/wall/fifo
 	mkfifo /tmp/hold
-	mount -t tmpfs in /work/wall/in
+	mount -t tmpfs in /vol/wall/in
 	exec 8<>/tmp/hold
-	sock listen /work/wall/sock @vm <&8 >/tmp/reached 8>&- &
+	sock listen /vol/wall/sock @vm <&8 >/tmp/reached 8>&- &
 	listener=$!
-	cat /work/wall/fifo >/tmp/read 8>&- &
+	cat /vol/wall/fifo >/tmp/read 8>&- &
 	reader=$!
 	soon grep listening /tmp/reached
 }
@@ -419,7 +419,7 @@ walls() {
 	local net
 	project w
 	for net in '' --no-network; do
-		sbxctl run $net -- bash -c 'cd /work/wall
+		sbxctl run $net -- bash -c 'cd /vol/wall
 		    (echo byte 1<>fifo >&1) 2>&1; sock reach "$PWD/sock" @vm
 		    ! unshare -U true 2>/dev/null || echo a namespace
 		    mkdir ~/a ~/b; echo x >~/a/x; mv ~/a/x ~/b; cat ~/b/x
@@ -442,8 +442,8 @@ walls_end() {
 	exec 8>&-
 	kill "$reader" "$listener"
 	wait "$reader" "$listener"
-	umount /work/wall/in
-	rm -r /work/wall
+	umount /vol/wall/in
+	rm -r /vol/wall
 }
 
 # A user's state in memory, where this kernel keeps no attribute of a user's.
@@ -457,23 +457,23 @@ memory() {
 }
 
 # contained WHO COMMAND...: as that one on a root that is an overlay itself, as
-# in a container; of the disk only /work is there, as a volume.
+# in a container; of the disk only /vol is there, as a volume.
 contained() {
 	unshare -m bash -ec '. /vm/guest
-	    mkdir -p /work/root
-	    mount -t tmpfs up /work/root
-	    mkdir /work/root/{u,w,new}
-	    mount -t overlay -o "lowerdir=/,upperdir=/work/root/u,workdir=\
-/work/root/w" root /work/root/new
-	    cd /work/root/new
+	    mkdir -p /vol/root
+	    mount -t tmpfs up /vol/root
+	    mkdir /vol/root/{u,w,new}
+	    mount -t overlay -o "lowerdir=/,upperdir=/vol/root/u,workdir=\
+/vol/root/w" root /vol/root/new
+	    cd /vol/root/new
 	    for d in proc dev sys run tmp; do
 		mount --rbind "/$d" "$d"
 	    done
-	    mount --bind /work work
+	    mount --bind /vol vol
 	    pivot_root . .
 	    umount -l .
 	    cd /
-	    SBX_STATE=/work/state.$1 as "$@"' - "$@"
+	    SBX_STATE=/vol/state.$1 as "$@"' - "$@"
 }
 container() {
 	is overlay sed -n 's,^[^/]*/ / .* - \([^ ]*\) .*,\1,p' \

@@ -79,3 +79,17 @@ broker_stop(void)
 	ATF_REQUIRE(waitpid(broker, &status, 0) == broker);
 	ATF_REQUIRE_EQ(status, 0);
 }
+
+pid_t
+broker_helper(const char *name)
+{
+	char	cmd[128];
+	FILE	*f;
+	int	pid;
+
+	snprintf(cmd, sizeof(cmd), "pgrep -oP %d -x %s", (int)broker, name);
+	ATF_REQUIRE((f = popen(cmd, "r")) != NULL);
+	ATF_REQUIRE(fscanf(f, "%d", &pid) == 1);
+	pclose(f);
+	return (pid);
+}

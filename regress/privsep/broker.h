@@ -16,6 +16,8 @@ void	broker_start(const char *program);
 int	broker_connect(void);
 /* Waits until it answers. */
 void	broker_ready(void);
+/* Its child of this name, the oldest. */
+pid_t	broker_helper(const char *name);
 /* By SIGTERM; it must end with status 0. */
 void	broker_stop(void);
 

@@ -23,21 +23,6 @@ static const char *const	helpers[] = {
 	"spawn", "netd", "mountd", "landd"
 };
 
-/* The broker's child of this name. */
-static pid_t
-helper_pid(const char *name)
-{
-	char	cmd[128];
-	FILE	*f;
-	int	pid;
-
-	snprintf(cmd, sizeof(cmd), "pgrep -P %d -x %s", (int)broker, name);
-	ATF_REQUIRE((f = popen(cmd, "r")) != NULL);
-	ATF_REQUIRE(fscanf(f, "%d", &pid) == 1);
-	pclose(f);
-	return (pid);
-}
-
 static void
 suite_up(void)
 {
@@ -69,7 +54,7 @@ helper_dies_of(const char *name, long nr, long a, long b, long c, long d)
 	int	status;
 
 	suite_up();
-	r = inject(helper_pid(name), nr, a, b, c, d);
+	r = inject(broker_helper(name), nr, a, b, c, d);
 	ATF_CHECK_MSG(r == INJECT_SIGNAL(SIGSYS), "%s, call %ld: %ld", name,
 	    nr, r);
 	ATF_REQUIRE(waitpid(broker, &status, 0) == broker);
@@ -107,8 +92,8 @@ ATF_TC_BODY(metadata, tc)
 		    AT_EMPTY_PATH);
 		helper_dies(blind[i], SYS_statx, AT_FDCWD, 0);
 		suite_up();
-		ATF_CHECK_EQ(inject(helper_pid(blind[i]), SYS_fstat, -1, 0, 0,
-		    0), -EBADF);
+		ATF_CHECK_EQ(inject(broker_helper(blind[i]), SYS_fstat, -1, 0,
+		    0, 0), -EBADF);
 		broker_stop();
 		suite_is_gone();
 	}
@@ -146,7 +131,7 @@ ATF_TC_BODY(spawn, tc)
 	pid_t	pid;
 
 	suite_up();
-	pid = helper_pid("spawn");
+	pid = broker_helper("spawn");
 	ATF_CHECK_EQ(inject(pid, SYS_bpf, 0, 0, 0, 0), -EPERM);
 	ATF_CHECK_EQ(inject(pid, SYS_init_module, 0, 0, 0, 0), -EPERM);
 	ATF_CHECK_EQ(inject(pid, SYS_swapoff, 0, 0, 0, 0), -EPERM);
@@ -183,7 +168,7 @@ ATF_TC_BODY(losses, tc)
 
 	for (i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++) {
 		suite_up();
-		ATF_REQUIRE_EQ(kill(helper_pid(helpers[i]), SIGKILL), 0);
+		ATF_REQUIRE_EQ(kill(broker_helper(helpers[i]), SIGKILL), 0);
 		ATF_REQUIRE(waitpid(broker, &status, 0) == broker);
 		ATF_CHECK_EQ(status, 1 << 8);
 		suite_is_gone();

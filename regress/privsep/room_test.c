@@ -66,20 +66,6 @@ tried(const char *what, size_t n)
 	return (status == 0);
 }
 
-static int
-helper_pid(const char *name)
-{
-	char	cmd[64];
-	FILE	*f;
-	int	pid;
-
-	snprintf(cmd, sizeof(cmd), "pgrep -oP %d -x %s", (int)broker, name);
-	ATF_REQUIRE((f = popen(cmd, "r")) != NULL);
-	ATF_REQUIRE(fscanf(f, "%d", &pid) == 1);
-	pclose(f);
-	return (pid);
-}
-
 /* With a session that has changed something. */
 static void
 suite_up(void)
@@ -102,7 +88,7 @@ cramped(const char *helper)
 	size_t	n;
 
 	suite_up();
-	pid = helper != NULL ? helper_pid(helper) : broker;
+	pid = helper != NULL ? broker_helper(helper) : broker;
 	fill(pid);
 	for (n = 1; n < ROOM; n++) {
 		room(pid);
@@ -144,7 +130,7 @@ until(const char *command)
 static void
 lost(const char *what, const char *begun)
 {
-	int	mountd = helper_pid("mountd");
+	int	mountd = broker_helper("mountd");
 	char	done[PATH_MAX];
 
 	until("! pgrep -x land");
